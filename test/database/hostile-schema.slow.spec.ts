@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { PlantsRepository } from '../../src/plants/plants.repository.js';
-import { PlantsHealth, PlantsService } from '../../src/index.js';
+import { PlantsService } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 import { createTogether } from '../support/http/request.js';
@@ -102,19 +102,17 @@ describe('A database with the functions, operators and tables of a stranger firs
       await expect(database.query(`SET ROLE ${TENANT}; ${sql}`)).rejects.toMatchObject({ code });
   });
 
-  it('should be used as if they were not there', async () => {
+  it('should be used by a service and commands as if they were not there', async () => {
     await run('serve --check');
-    const token = await run('token create first');
     const store = await startStoreOn({ ...database, url });
     expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
-    const headers = { ...bearer(token), 'Idempotency-Key': 'key' };
-    expect((await store.post('{"id":1,"name":"Rose"}', headers)).status).toBe(200);
-    expect((await store.post('{"id":1,"name":"Oak"}', headers)).body).toMatch('40902');
+    const headers = { ...bearer(await run('token create first')), 'Idempotency-Key': 'key' };
     const creates = [1, -1, 2, 3, 1, 2 ** 40].map((id) => ({ body: `{"id":${id},"name":"Rose"}`, headers }));
     for (const answer of await createTogether(store.port, creates)) expect(answer).toMatchObject({ status: 200 });
-    const expired = await run('token create brief');
+    expect((await store.post('{"id":1,"name":"Oak"}', headers)).body).toMatch('40902');
+    const expired = bearer(await run('token create brief'));
     await database.query(`UPDATE public.access_tokens SET expires_at = now() WHERE name = 'brief'::text`);
-    expect((await store.post('{}', bearer(expired))).body).toMatch('40101');
+    expect((await store.post('{}', expired)).body).toMatch('40101');
     const used = 'SELECT FROM public.access_tokens WHERE last_used_at IS NOT NULL';
     await until(async () => (await database.query(used)).length > 0);
     await store.stop();
@@ -125,15 +123,14 @@ describe('A database with the functions, operators and tables of a stranger firs
   it('should be used so on the connections of a host, which keep their search_path', async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     const host = await Host.on({ pool });
-    const plants = host.app.get(PlantsService, { strict: false });
-    const health = host.app.get(PlantsHealth, { strict: false });
-    await health.check();
-    // The next probe is a large one.
-    Object.assign(host.app.get(PlantsRepository, { strict: false }), { largeUntil: Infinity });
-    await host.app.get(PlantsRepository, { strict: false }).probe();
-    await Promise.all([200n, 201n, 200n].map((id) => plants.create({ id, name: 'Rose' }, { idempotencyKey: 'key' })));
+    const repository = host.app.get(PlantsRepository, { strict: false });
+    // The probe is a large one.
+    Object.assign(repository, { largeUntil: Infinity });
+    await repository.probe();
+    await Promise.all([200, 201, 200].map((id) => host.expectCreated(id, 'key')));
     const transaction = await pool.connect();
     await transaction.query('BEGIN');
+    const plants = host.app.get(PlantsService, { strict: false });
     for (const id of [201n, 202n]) await plants.create({ id, name: 'Rose' }, { transaction, idempotencyKey: 'key' });
     await transaction.query('COMMIT');
     expect((await transaction.query('SHOW search_path')).rows).toEqual([{ search_path: 'hostile, public' }]);

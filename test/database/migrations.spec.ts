@@ -8,18 +8,27 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../src/index.js';
 import { MIGRATIONS } from '../../src/prisma/migrations.js';
-import {
-  createTestDatabase,
-  endPool,
-  MIGRATION_NAMES as names,
-  type TestDatabase,
-} from '../support/database/test-database.js';
+import { createTestDatabase, MIGRATION_NAMES as names, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { until } from '../support/until.js';
 
 const [NAME = ''] = names;
 const OWN_SCHEMA = `Green "house's`;
+const EMPTY = `DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(OWN_SCHEMA)} CASCADE; CREATE SCHEMA public`;
+/** What a role may have set for its sessions. */
+const ODD_SETTINGS = {
+  backslash_quote: 'off',
+  client_min_messages: 'error',
+  DateStyle: 'German',
+  default_transaction_isolation: 'serializable',
+  quote_all_identifiers: 'on',
+  search_path: 'nowhere',
+  standard_conforming_strings: 'off',
+  TimeZone: 'Asia/Kathmandu',
+};
+/** The last one is new in PostgreSQL 17. */
+const TIME_LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout', 'transaction_timeout'];
 
 describe(Migrator.name, () => {
   let database: TestDatabase;
@@ -35,10 +44,7 @@ describe(Migrator.name, () => {
     client = new pg.Client(url);
     await client.connect();
   });
-  beforeEach(() =>
-    client.query(`DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(OWN_SCHEMA)} CASCADE;
-      CREATE SCHEMA public`),
-  );
+  beforeEach(() => client.query(EMPTY));
   afterAll(async () => {
     await client.end();
     await database.drop();
@@ -59,118 +65,54 @@ describe(Migrator.name, () => {
     expect(MIGRATIONS).toEqual(await Promise.all(migrations));
   });
 
-  it("should migrate an empty database once, from five places at once, in spite of the role's time limits", async () => {
-    expect(await migrator.status()).toBe('behind');
-    const name = pg.escapeIdentifier(new URL(url).pathname.slice(1));
-    // The last one is new in PostgreSQL 17.
-    const limits = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout', 'transaction_timeout'];
-    const { rows } = await client.query<{ limit: string }>(
-      'SELECT name AS limit FROM pg_settings WHERE name = ANY ($1)',
-      [limits],
-    );
-    for (const { limit } of rows) await client.query(`ALTER DATABASE ${name} SET ${limit} = '300ms'`);
+  it('should make the same tables once, from five places at once, whatever the role has set for its sessions', async () => {
+    const columns = `SELECT table_name, column_name, udt_name, is_nullable, column_default, generation_expression
+      FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`;
+    expect([await migrator.status(), await migrator.migrate()]).toEqual(['behind', names]);
+    const usual = await database.query(columns);
+    await client.query(EMPTY);
+    const known = await database.query<{ name: string }>('SELECT name FROM pg_settings WHERE name = ANY ($1)', [
+      TIME_LIMITS,
+    ]);
+    const limits = known.map(({ name }) => [name, '300ms']);
+    const settings = [...Object.entries(ODD_SETTINGS), ...limits].map(([name, value]) => `-c ${name}=${value}`);
+    const odd = new URL(url);
+    odd.searchParams.set('options', settings.join(' '));
+    const migrators = Array.from({ length: 5 }, () => new Migrator({ url: odd.href }));
     // That of another run, for which all of them wait.
     await client.query(`SELECT pg_advisory_lock(1347178068, hashtext('public'))`);
-    const runs = Promise.all([1, 2, 3, 4, 5].map(() => new Migrator({ url }).migrate()));
+    const runs = Promise.all(migrators.map((each) => each.migrate()));
     const late = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
       AND clock_timestamp() - query_start > interval '500 ms'`;
     await until(async () => (await database.query(late)).length === 5);
-    await client.query(`SELECT pg_advisory_unlock_all(); ALTER DATABASE ${name} RESET ALL`);
+    await client.query('SELECT pg_advisory_unlock_all()');
     expect((await runs).flat()).toEqual(names);
-    expect(await migrator.status()).toBe('current');
+    expect(await migrators[0]?.status()).toBe('current');
+    expect(await database.query(columns)).toEqual(usual);
     // The same URL stands for one role.
     const again = await outcomeOfCommandLine('migrate', { DATABASE_URL: url, MIGRATION_DATABASE_URL: url });
-    expect(again).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/^schema public of .*: up to date\n$/),
-      stderr: '',
-    });
+    const stdout = expect.stringMatching(/^schema public of .*: up to date\n$/);
+    expect(again).toEqual({ code: 0, stdout, stderr: '' });
   });
 
   it("should find a database by libpq's variables alone, and name it", async () => {
     const { hostname, port, username, password, pathname } = new URL(url);
-    const variables = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: decodeURIComponent(password) };
-    const name = pathname.slice(1);
-    const { code, stdout } = await outcomeOfCommandLine('migrate', {
-      ...variables,
-      PGDATABASE: name,
-      DATABASE_URL: 'postgresql://',
-    });
-    expect([code, stdout]).toEqual([
-      0,
-      expect.stringContaining(`${name} at ${hostname}:${port} as ${username}: applied`),
-    ]);
+    const PGDATABASE = pathname.slice(1);
+    const server = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: decodeURIComponent(password) };
+    const outcome = await outcomeOfCommandLine('migrate', { ...server, PGDATABASE, DATABASE_URL: 'postgresql://' });
+    const stdout = expect.stringContaining(`${PGDATABASE} at ${hostname}:${port} as ${username}: applied`);
+    expect(outcome).toMatchObject({ code: 0, stdout });
     expect(await migrator.status()).toBe('current');
   });
 
-  it('should make the same tables, whatever the role has set for its sessions', async () => {
-    const columns = `SELECT table_name, column_name, udt_name, is_nullable, column_default, generation_expression
-      FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`;
-    await migrator.migrate();
-    const usual = await client.query(columns);
-    await client.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-    const settings = Object.entries({
-      array_nulls: 'off',
-      backslash_quote: 'off',
-      bytea_output: 'escape',
-      client_min_messages: 'error',
-      DateStyle: 'German',
-      default_transaction_deferrable: 'on',
-      default_transaction_isolation: 'serializable',
-      IntervalStyle: 'iso_8601',
-      quote_all_identifiers: 'on',
-      search_path: 'nowhere',
-      standard_conforming_strings: 'off',
-      TimeZone: 'Asia/Kathmandu',
-    });
-    const odd = new URL(url);
-    odd.searchParams.set('options', settings.map(([name, value]) => `-c ${name}=${value}`).join(' '));
-    expect(await new Migrator({ url: odd.href }).migrate()).toEqual(names);
-    expect(await new Migrator({ url: odd.href }).status()).toBe('current');
-    expect((await client.query(columns)).rows).toEqual(usual.rows);
+  it('should tell a host what to run, literally, if its tables are missing', async () => {
+    const missing: unknown = await Host.on({ url, schema: OWN_SCHEMA }).catch((error: unknown) => error);
+    const [, command = ''] = /`plant-store (.*?)`/.exec((missing as Error).message) ?? [];
+    const { stdout } = await promisify(execFile)('sh', ['-c', `printf '%s\n' ${command}`]);
+    const outcome = await outcomeOfCommandLine(stdout.trimEnd().split('\n'), { DATABASE_URL: url });
+    expect(outcome).toMatchObject({ code: 0, stderr: '' });
+    await (await Host.on({ url, schema: OWN_SCHEMA })).stop();
   });
-
-  it('should refuse a database that cannot hold every text, as all do that use it, and say how to make one', async () => {
-    const own = new URL(url).pathname.slice(1);
-    const [latin, right] = [`${own}_latin`, `${own}_right`];
-    const urlOf = (pathname = ''): string => Object.assign(new URL(url), { pathname }).href;
-    await client.query(`CREATE DATABASE ${latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
-    const pool = new pg.Pool({ connectionString: urlOf(latin) });
-    const told = /cannot hold every text, as its encoding is LATIN1\. Make another one: (CREATE DATABASE name .*)$/m;
-    for (const source of [{ url: urlOf(latin) }, { pool }]) await expect(Host.on(source)).rejects.toThrow(told);
-    await endPool(pool);
-    let advice = '';
-    for (const command of ['migrate', 'token list', 'serve --check']) {
-      const { code, stderr } = await outcomeOfCommandLine(command, { DATABASE_URL: urlOf(latin) });
-      expect([command, code, stderr]).toEqual([
-        command,
-        command.startsWith('serve') ? 78 : 1,
-        expect.stringMatching(told),
-      ]);
-      advice = told.exec(stderr)?.[1] ?? '';
-    }
-    for (const sql of [advice, `CREATE DATABASE name ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0`]) {
-      await client.query(sql.replace('name', right));
-      expect(await new Migrator({ url: urlOf(right) }).migrate()).toEqual(names);
-      const host = await Host.on({ url: urlOf(right) });
-      expect(await host.create(1, { name: '🌹' })).toMatchObject({ status: 200 });
-      await host.stop();
-      await client.query(`DROP DATABASE ${right} WITH (FORCE)`);
-    }
-    await client.query(`DROP DATABASE ${latin} WITH (FORCE)`);
-  });
-
-  it.each(['public', OWN_SCHEMA])(
-    'should tell what to run, literally, if the tables of schema %s are missing',
-    async (schema) => {
-      const missing: unknown = await Host.on({ url, schema }).catch((error: unknown) => error);
-      const [, command = ''] = /`plant-store (.*?)`/.exec((missing as Error).message) ?? [];
-      const { stdout } = await promisify(execFile)('sh', ['-c', `printf '%s\n' ${command}`]);
-      const { code, stderr } = await outcomeOfCommandLine(stdout.trimEnd().split('\n'), { DATABASE_URL: url });
-      expect([code, stderr]).toEqual([0, '']);
-      await (await Host.on({ url, schema })).stop();
-    },
-  );
 
   it('should keep the history in a table like that of `prisma migrate`', async () => {
     await migrator.migrate();
@@ -213,24 +155,13 @@ describe(Migrator.name, () => {
     expect(await relations()).toEqual(before);
   });
 
-  it('should say within seconds that another session is in the way', async () => {
-    await migrator.migrate();
-    await client.query('BEGIN; LOCK TABLE _prisma_migrations');
-    const { code, stderr } = await outcomeOfCommandLine('migrate', { DATABASE_URL: url });
-    await client.query('ROLLBACK');
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/ is locked: another session .* Run it again$/m)]);
-  });
-
   it('should leave nothing of a migration that fails, and say why', async () => {
     await client.query('CREATE SEQUENCE access_tokens_name_idx');
     const before = await relations();
     await expect(migrator.migrate()).rejects.toThrow('relation "access_tokens_name_idx" already exists');
     expect([await migrator.status(), await relations()]).toEqual(['behind', before]);
-    const { code, stderr } = await outcomeOfCommandLine('token list', { DATABASE_URL: url });
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringMatching(`it lacks ${NAME}[^.]*\\. Run .plant-store migrate --schema public`),
-    ]);
+    const stderr = expect.stringMatching(`it lacks ${NAME}[^.]*\\. Run .plant-store migrate --schema public`);
+    expect(await outcomeOfCommandLine('token list', { DATABASE_URL: url })).toMatchObject({ code: 1, stderr });
     // Nobody listens there.
     expect(await new Migrator({ url: 'postgresql://gardener@127.0.0.1:1/plants' }).status()).toBe('unreachable');
   });

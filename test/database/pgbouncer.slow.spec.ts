@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { giveTo } from '../../src/embedded-postgres/data-directory.js';
 import { Migrator } from '../../src/prisma/migrator.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describeContract } from '../contract/describe-contract.js';
@@ -21,7 +22,7 @@ const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/
 const EXECUTABLE = PLACES.find((path) => existsSync(path));
 const MISSING = 'there is no PgBouncer in the usual places. Install one (on Debian: apt-get install pgbouncer).';
 /** PgBouncer does not run as root. */
-const NOBODY = 65534;
+const NOBODY = { uid: 65534, gid: 65534 };
 /** Ends PgBouncer when its standard input closes, as it does too when this process is killed. */
 const SCRIPT = '"$0" -q "$1" & cat >/dev/null; kill $!; wait $!';
 const CLIENTS = 16;
@@ -63,22 +64,25 @@ default_pool_size = 4
 ${others}
 `,
   );
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) for (const path of [folder, users, configuration]) await chown(path, NOBODY, NOBODY);
-  const child = spawn('/bin/sh', ['-c', SCRIPT, String(EXECUTABLE), configuration], {
-    stdio: ['pipe', 'ignore', 'inherit'],
-    ...(isRoot && { uid: NOBODY, gid: NOBODY }),
-  });
+  const account = process.getuid?.() === 0 ? NOBODY : {};
+  for (const path of [folder, users, configuration]) await giveTo(account, path);
+  const stdio: StdioOptions = ['pipe', 'ignore', 'inherit'];
+  const child = spawn('/bin/sh', ['-c', SCRIPT, String(EXECUTABLE), configuration], { stdio, ...account });
   const ended = once(child, 'exit');
   await until(() => accepts(port));
-  return {
-    port,
-    stop: async () => {
-      child.stdin.end();
-      await ended;
-      await rm(folder, { recursive: true, force: true });
-    },
+  const stop = async (): Promise<void> => {
+    child.stdin?.end();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
   };
+  return { port, stop };
+}
+
+/** The URL of a database through a pooler. */
+function urlThrough({ port }: Pooler, database: TestDatabase, parameters: Record<string, string>): string {
+  const url = Object.assign(new URL(database.url), { host: `127.0.0.1:${port}` });
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
 }
 
 describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer in transaction mode', () => {
@@ -89,58 +93,42 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
   });
   afterAll(() => pooler.stop());
 
-  /** The URL of the same database through the pooler. */
-  function urlOf(database: TestDatabase, { port } = pooler): string {
-    const url = new URL(database.url);
-    url.host = `127.0.0.1:${port}`;
-    url.searchParams.set('pgbouncer', 'true');
-    return url.href;
-  }
+  const declared = (database: TestDatabase): string => urlThrough(pooler, database, { pgbouncer: 'true' });
 
   describeContract(
     runningTarget(async () => {
       const database = await createTestDatabase();
-      const store = await startStoreOn({ ...database, url: urlOf(database) });
+      const store = await startStoreOn({ ...database, url: declared(database) });
       return { ...store, database, stop: () => store.stop().then(() => database.drop()) };
     }),
   );
 
-  it('should be refused at the start if the URL does not declare it', async () => {
-    const database = await createTestDatabase();
-    const url = urlOf(database).replace('pgbouncer=true', '');
-    await expect(startStoreOn({ ...database, url })).rejects.toThrow(
-      /^cannot use database plants_test_.*: unsupported startup parameter: statement_timeout. Declare .*\?pgbouncer=true$/,
-    );
+  it.each([
+    ['refuses the settings of a session', '', /: unsupported startup parameter: statement_timeout. /],
+    [
+      'drops them',
+      'ignore_startup_parameters = statement_timeout',
+      /: the session lacks the settings .*a pooler drops/,
+    ],
+  ])('should be refused at the start if the URL does not declare it, and it %s', async (_, settings, reason) => {
+    const [database, another] = await Promise.all([createTestDatabase(), startPooler(settings)]);
+    const start = startStoreOn({ ...database, url: urlThrough(another, database, {}) });
+    const message = RegExp(`^cannot use database plants_test_.*${reason.source}.*Declare .*\\?pgbouncer=true$`);
+    await expect(start).rejects.toThrow(message);
+    await another.stop();
     await database.drop();
   });
 
-  it('should be refused at the start too if the pooler drops the settings of a session', async () => {
-    const database = await createTestDatabase();
-    const dropping = await startPooler('ignore_startup_parameters = statement_timeout');
-    const url = urlOf(database, dropping).replace('pgbouncer=true', '');
-    await expect(startStoreOn({ ...database, url })).rejects.toThrow(
-      /^cannot use database plants_test_.*: the session lacks the settings .*a pooler drops them. Declare .*\?pgbouncer=true$/,
-    );
-    await dropping.stop();
-    await database.drop();
-  });
-
-  it('should migrate, create plants that are on the disk, keep no statement, and refuse a revoked token', async () => {
+  it('should migrate, create plants that are on the disk, and refuse a revoked token', async () => {
     const database = await createTestDatabase({ migrated: false });
-    const url = urlOf(database);
-    const places = [{}, {}, {}, { schema: 'garden' }];
-    await Promise.all(places.map((place) => new Migrator({ url, ...place }).migrate()));
-    expect(await database.query('SELECT id FROM plants UNION SELECT id FROM garden.plants')).toEqual([]);
+    const url = declared(database);
+    await Promise.all([1, 2, 3].map(() => new Migrator({ url }).migrate()));
     // Its sessions do not wait for the disk by default.
     await database.query(`
       DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO off', current_database()); END $$;
-      CREATE TABLE told (synchronous text, prepared bigint);
+      CREATE TABLE told (synchronous text);
       CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        INSERT INTO public.told
-          SELECT current_setting('synchronous_commit'), count(*) FROM pg_prepared_statements WHERE name <> '';
-        RETURN NULL;
-      END $$;
+        BEGIN INSERT INTO public.told SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
       CREATE TRIGGER tell AFTER INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION tell()`);
     const store = await startStoreOn({ ...database, url });
     const { stdout: token } = await outcomeOfCommandLine('token create gardener', { DATABASE_URL: url });
@@ -149,12 +137,12 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
     const load = new Load(store.port, CLIENTS);
     await until(() => load.created.length >= ENOUGH);
     await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(await load.compareWith(database)).toMatchObject({ lost: 0, storedThoughRefused: 0 });
+    expect(await database.query('SELECT DISTINCT synchronous FROM told')).toEqual([{ synchronous: 'on' }]);
     expect(await outcomeOfCommandLine('token revoke gardener', { DATABASE_URL: url })).toMatchObject({ code: 0 });
     await expectWithin(PROMISED_MS, async () => (await verdict()) === 40101);
     await store.stop();
-    expect(load.failures).toEqual([]);
-    expect(await load.compareWith(database)).toMatchObject({ lost: 0, storedThoughRefused: 0 });
-    expect(await database.query('SELECT DISTINCT * FROM told')).toEqual([{ synchronous: 'on', prepared: '0' }]);
     await database.drop();
   });
 });

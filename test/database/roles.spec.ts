@@ -4,11 +4,7 @@ import pg from 'pg';
 import { Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
-import {
-  type CommandOutcome,
-  expectBadConfiguration,
-  outcomeOfCommandLine,
-} from '../support/service/run-command-line.js';
+import { expectBadConfiguration, outcomeOfCommandLine } from '../support/service/run-command-line.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer } from '../support/tokens/issued-token.js';
 
@@ -23,7 +19,7 @@ let database: TestDatabase;
 let name: string;
 beforeAll(async () => {
   database = await createTestDatabase({ migrated: false });
-  name = pg.escapeIdentifier(new URL(database.url).pathname.slice(1));
+  name = new URL(database.url).pathname.slice(1);
   await database.query(`CREATE ROLE ${OWNER} LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE ${QUOTED} LOGIN PASSWORD '${PASSWORD}';
     CREATE ROLE ${STRANGER}`);
 });
@@ -38,15 +34,6 @@ describe('A database with one role that owns the tables and another one for the 
   let alone: Record<string, string>;
   let both: Record<string, string>;
 
-  const urlAs = (role: string, schema = 'public'): string => {
-    const url = Object.assign(new URL(database.url), { username: encodeURIComponent(role), password: '' });
-    url.searchParams.set('schema', schema);
-    return url.href;
-  };
-  const asService = (sql: string): Promise<unknown> => database.query(`SET ROLE ${QUOTED}; ${sql}`);
-  const migrate = (variables = both, options = ''): Promise<CommandOutcome> =>
-    outcomeOfCommandLine(`migrate ${options}`, variables);
-
   beforeAll(async () => {
     await database.query(`ALTER DATABASE ${name} OWNER TO ${OWNER}`);
     alone = { DATABASE_URL: urlAs(SERVICE), DATABASE_PASSWORD: PASSWORD };
@@ -54,10 +41,20 @@ describe('A database with one role that owns the tables and another one for the 
   });
   afterAll(() => database.query(`ALTER DATABASE ${name} OWNER TO CURRENT_USER`));
 
+  const urlAs = (role: string, schema = 'public'): string => {
+    const url = Object.assign(new URL(database.url), { username: encodeURIComponent(role), password: '' });
+    url.searchParams.set('schema', schema);
+    return url.href;
+  };
+  const asService = (sql: string): Promise<unknown> => database.query(`SET ROLE ${QUOTED}; ${sql}`);
+
   it('should be migrated by the owner, and not by the service', async () => {
-    const refusal = /permission denied for schema public\. Run it as the owner .*MIGRATION_DATABASE_URL/;
-    expect(await migrate(alone)).toMatchObject({ code: 1, stderr: expect.stringMatching(refusal) });
-    expect(await migrate()).toMatchObject({ code: 0, stdout: expect.stringContaining(`as ${OWNER}: applied`) });
+    const stderr = expect.stringMatching(
+      /permission denied for schema public\. Run it as the owner .*MIGRATION_DATABASE_URL/,
+    );
+    expect(await outcomeOfCommandLine('migrate', alone)).toMatchObject({ code: 1, stderr });
+    const stdout = expect.stringContaining(`as ${OWNER}: applied`);
+    expect(await outcomeOfCommandLine('migrate', both)).toMatchObject({ code: 0, stdout });
     const owners = `SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'`;
     expect(await database.query(owners)).toEqual([{ tableowner: OWNER }]);
   });
@@ -87,14 +84,20 @@ describe('A database with one role that owns the tables and another one for the 
     const warning = /^Warning: Access tokens of schema public cannot be used: .*plant-store migrate/m;
     const checked = await outcomeOfCommandLine('serve --check', alone);
     expect(checked).toMatchObject({ code: 0, stdout: expect.stringMatching(warning) });
-    const others = [both, { ...both, DATABASE_URL: urlAs(SERVICE, 'house') }, both];
-    for (const [index, options] of ['', '', '--schema garden'].entries())
-      expect(await migrate(others[index], options)).toMatchObject({ code: 0, stderr: '' });
+    for (const [command, url] of [
+      ['migrate', urlAs(SERVICE)],
+      ['migrate', urlAs(SERVICE, 'house')],
+      ['migrate --schema garden', urlAs(SERVICE)],
+      // A pooler may have names of its own.
+      ['migrate', urlAs('plants.tenant')],
+    ] as const)
+      expect(await outcomeOfCommandLine(command, { ...both, DATABASE_URL: url })).toMatchObject({
+        code: 0,
+        stderr: '',
+      });
     for (const schema of ['public', 'house', 'garden'])
       await asService(`INSERT INTO ${schema}.plants (id, name) VALUES (2, 'Rose')`);
     await asService('SELECT FROM access_tokens');
-    // A pooler may have names of its own.
-    expect(await migrate({ ...both, DATABASE_URL: urlAs('plants.tenant') })).toMatchObject({ code: 0, stderr: '' });
   });
 });
 
@@ -109,59 +112,54 @@ const VIEW = `ALTER TABLE _prisma_migrations RENAME TO gone; SET ROLE ${STRANGER
     null AS rolled_back_at, trap() AS checksum`;
 
 describe('Tables of the store', () => {
-  let migrator: Migrator;
-
-  beforeAll(() => {
-    migrator = new Migrator({ url: database.url });
-  });
   beforeEach(async () => {
     await database.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO ${STRANGER}`);
-    await migrator.migrate();
+    await migrate();
   });
 
-  it.each<[string, string, RegExp]>([
-    ['a view is in the place of one', VIEW, /public\._prisma_migrations should be a table, and is not\. Remove it/],
-    [
-      'a crash would empty one',
-      'ALTER TABLE access_tokens SET UNLOGGED',
-      /crash .* empty public\.access_tokens\. Run ALTER TABLE public\.access_tokens SET LOGGED$/,
-    ],
-    [
-      'partitions have faults',
-      `${PARTITIONED}; ALTER TABLE plants_0 SET UNLOGGED; ALTER TABLE plants_1 OWNER TO ${STRANGER}`,
-      /empty public\.plants_0\. .* SET LOGGED\. public\.plants_1 belongs to the role/,
-    ],
-  ])('should be refused before any is read, with what to run, if %s', async (_, change, message) => {
-    await database.query(change);
-    const refusal = { code: 'refused', message: expect.stringMatching(message) };
-    await expect(migrator.migrate()).rejects.toMatchObject(refusal);
-  });
+  const migrate = (url = database.url): Promise<string[]> => new Migrator({ url }).migrate();
 
-  it('should be refused by all that use them if they belong to a stranger, or a crash would empty them', async () => {
-    const stranger = `public\\.plants belongs to the role ${STRANGER}, .* Run ALTER TABLE .* OWNER TO \\w+$`;
-    const message = RegExp(`empty public\\.access_tokens\\. .* SET LOGGED\\. ${stranger}`, 'm');
-    const { url } = database;
+  /** Hosts, migrations and a service refuse it before they read a table. */
+  async function expectRefusedByAll(url: string, message: RegExp): Promise<void> {
     const pool = new pg.Pool({ connectionString: url });
-    await database.query(`ALTER TABLE plants OWNER TO ${STRANGER}; ALTER TABLE access_tokens SET UNLOGGED`);
     for (const source of [{ url }, { pool }]) await expect(Host.on(source)).rejects.toThrow(message);
     await endPool(pool);
-    await expect(migrator.migrate()).rejects.toThrow(message);
+    await expect(migrate(url)).rejects.toMatchObject({ code: 'refused', message: expect.stringMatching(message) });
     await expectBadConfiguration('serve --check', { DATABASE_URL: url }, message);
+  }
+
+  it.each([
+    ['a view is in the place of one', VIEW, 'public\\._prisma_migrations should be a table, and is not\\. Remove it'],
+    [
+      'a crash would empty one, and a partition belongs to a stranger',
+      `${PARTITIONED}; ALTER TABLE access_tokens SET UNLOGGED; ALTER TABLE plants_1 OWNER TO ${STRANGER}`,
+      `empty public\\.access_tokens\\. Run .* SET LOGGED\\. public\\.plants_1 belongs to the role ${STRANGER}, .* OWNER TO \\w+$`,
+    ],
+  ])('should be refused, with what to run, if %s', async (_, change, message) => {
+    await database.query(change);
+    await expectRefusedByAll(database.url, RegExp(message, 'm'));
   });
 
-  it.each<[string, string, string]>([
+  it('should be refused in a database that cannot hold every text, with the SQL for another one', async () => {
+    const [latin, right] = [`${name}_latin`, `${name}_right`];
+    const urlOf = (pathname: string): string => Object.assign(new URL(database.url), { pathname }).href;
+    await database.query(`CREATE DATABASE ${latin} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+    const advice = `CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
+    await expectRefusedByAll(urlOf(latin), RegExp(`as its encoding is LATIN1\\. Make another one: ${advice}$`, 'm'));
+    await database.query(advice.replace('name', right));
+    await migrate(urlOf(right));
+    for (const made of [latin, right]) await database.query(`DROP DATABASE ${made} WITH (FORCE)`);
+  });
+
+  it.each([
     ['the owner of the schema', `ALTER SCHEMA public OWNER TO ${STRANGER}`, ''],
-    [
-      'a role that this one is a member of',
-      `GRANT ${STRANGER} TO CURRENT_USER`,
-      `REVOKE ${STRANGER} FROM CURRENT_USER`,
-    ],
+    ['a role that this one is in', `GRANT ${STRANGER} TO CURRENT_USER`, `REVOKE ${STRANGER} FROM CURRENT_USER`],
     ['a superuser', `ALTER ROLE ${STRANGER} SUPERUSER`, `ALTER ROLE ${STRANGER} NOSUPERUSER`],
   ])('should be used if they belong to %s', async (_, change, undo) => {
     for (const table of ['plants', 'access_tokens', '_prisma_migrations'])
       await database.query(`ALTER TABLE ${table} OWNER TO ${STRANGER}`);
     await database.query(change);
-    expect(await migrator.migrate()).toEqual([]);
+    expect(await migrate()).toEqual([]);
     await database.query(undo);
   });
 
