@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TableLock } from '../support/database/test-database.js';
 import { accepts } from '../support/http/free-port.js';
-import { Load } from '../support/http/load.js';
 import { RawConnection } from '../support/http/raw-connection.js';
 import { postHead } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
@@ -12,7 +11,6 @@ const LAST_ANSWER = { status: 200, headers: { connection: 'close' }, body: '{"na
 /** Less than the 2 s that an idle connection has. */
 const WITHIN_THE_GRACE_MS = 500;
 const BEYOND_THE_GRACE_MS = 2500;
-const CLIENTS = 64;
 
 const plant = (id: number): string => `{"id":${id},"name":"Rose"}`;
 const request = (id: number): string => postHead('', plant(id)) + plant(id);
@@ -40,6 +38,12 @@ describe('Shutdown', () => {
     return connection;
   }
   const refusing = (): Promise<void> => until(async () => !(await accepts(service.process.port)));
+  async function expectLastAnswers(...all: RawConnection[]): Promise<void> {
+    for (const connection of all) {
+      expect(await connection.response()).toMatchObject(LAST_ANSWER);
+      await connection.closed();
+    }
+  }
   /** Expects the end of the process, and of each connection: none is reset. */
   async function expectEnd(): Promise<void> {
     await Promise.all(connections.map((connection) => connection.closed()));
@@ -64,7 +68,7 @@ describe('Shutdown', () => {
       expect((await service.managed('/livez')).status).toBe(200);
 
       await lock.release();
-      expect(await waiting.response()).toMatchObject(LAST_ANSWER);
+      await expectLastAnswers(waiting);
       await expectEnd();
       expect(await service.database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
       expect(service.process.stderr).toBe('');
@@ -83,26 +87,11 @@ describe('Shutdown', () => {
     await until(async () => (await service.managed('/readyz')).status === 503);
     const late = await open(3);
     await lock.release();
-    for (const connection of [waiting, late]) {
-      expect(await connection.response()).toMatchObject(LAST_ANSWER);
-      await connection.closed();
-    }
+    await expectLastAnswers(waiting, late);
     idle.send(request(4));
-    expect(await idle.response()).toMatchObject(LAST_ANSWER);
+    await expectLastAnswers(idle);
     await expectEnd();
     expect(performance.now() - begin).toBeGreaterThan(2900);
-  });
-
-  it('should answer a request that comes on an idle connection within its grace, and close the others', async () => {
-    service = await ManagedService.start();
-    const [used, fresh] = [await openUsed(1), await open(), await openUsed(2), await open()];
-    service.process.signal('SIGTERM');
-    await refusing();
-    await sleep(WITHIN_THE_GRACE_MS);
-    used.send(request(3));
-    fresh.send(request(4));
-    for (const connection of [used, fresh]) expect(await connection.response()).toMatchObject(LAST_ANSWER);
-    await expectEnd();
   });
 
   it('should accept and answer what waited in the backlog at the signal', async () => {
@@ -115,27 +104,27 @@ describe('Shutdown', () => {
     await expectEnd();
   });
 
-  it('should let requests go on arriving until there would be no time to store them, and refuse the others', async () => {
+  it('should answer idle connections within their grace, and what has begun until there would be no time to store it', async () => {
     service = await ManagedService.start({ SHUTDOWN_TIMEOUT: '9000', STORAGE_TIMEOUT: '2000' });
-    const all = [await open(), await openUsed(1), await open(), await openUsed(2)];
+    const begun = [await open(), await openUsed(1), await open(), await openUsed(2)];
     // In the midst of the first header fields, and of a body.
     const sent = (at: number): number => (at % 2 === 0 ? 60 : postHead('', plant(3)).length + 5);
-    for (const [at, connection] of all.entries()) connection.send(request(at + 3).slice(0, sent(at)));
-    // The service has read them once it has answered a later one.
-    await openUsed(9);
+    for (const [at, connection] of begun.entries()) connection.send(request(at + 3).slice(0, sent(at)));
+    // The service has read them once it has answered a later one. The last two send nothing more.
+    const idle = [await open(), await openUsed(9), await open(), await openUsed(10)];
     const begin = performance.now();
     service.process.signal('SIGTERM');
     await refusing();
-    await sleep(BEYOND_THE_GRACE_MS);
-    for (const [at, connection] of all.slice(0, 2).entries()) {
-      connection.send(request(at + 3).slice(sent(at)));
-      expect(await connection.response()).toMatchObject(LAST_ANSWER);
-    }
-    const body = expect.stringContaining(
-      '"error":40800,"message":"The request did not arrive before the service stopped.',
-    );
-    for (const connection of all.slice(2)) {
-      expect(await connection.response()).toMatchObject({ status: 400, headers: LAST_ANSWER.headers, body });
+    await sleep(WITHIN_THE_GRACE_MS);
+    for (const [at, connection] of idle.slice(0, 2).entries()) connection.send(request(at + 11));
+    await expectLastAnswers(...idle.slice(0, 2));
+    await sleep(BEYOND_THE_GRACE_MS - WITHIN_THE_GRACE_MS);
+    for (const [at, connection] of begun.slice(0, 2).entries()) connection.send(request(at + 3).slice(sent(at)));
+    await expectLastAnswers(...begun.slice(0, 2));
+    const late = '"error":40800,"message":"The request did not arrive before the service stopped.';
+    for (const connection of begun.slice(2)) {
+      const refusal = { status: 400, headers: LAST_ANSWER.headers, body: expect.stringContaining(late) };
+      expect(await connection.response()).toMatchObject(refusal);
       connection.close();
     }
     expect(performance.now() - begin).toBeGreaterThan(6900);
@@ -154,21 +143,4 @@ describe('Shutdown', () => {
     expect(stopwatch.elapsed).toBeLessThan(5000);
     expect(service.process.output).toContain('1 connections were still open after 1000 ms');
   });
-
-  it.each(['0', '300'])(
-    `should answer every request of ${CLIENTS} clients, with DRAIN_DELAY=%s`,
-    async (DRAIN_DELAY) => {
-      service = await ManagedService.start({ DRAIN_DELAY });
-      await using load = new Load(service.process.port, CLIENTS);
-      await until(() => load.created.length >= 2000);
-      service.process.signal('SIGTERM');
-      expect(await service.process.ended).toBe(0);
-      await load.stop();
-
-      expect(load.failures.filter((outcome) => outcome !== 'connection refused')).toEqual([]);
-      // Those that were waiting at the signal, or were sent since.
-      expect(load.closings).toBeGreaterThanOrEqual(CLIENTS);
-      expect(await load.compareWith(service.database)).toMatchObject({ lost: 0, storedThoughRefused: 0 });
-    },
-  );
 });
