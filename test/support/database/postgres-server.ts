@@ -1,16 +1,16 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, cp, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { Migrator } from '../../../src/prisma/migrator.js';
 import { type Account, findPostgresPackage, preparePrograms } from '../../../src/embedded-postgres/binaries.js';
 import { giveTo, serverAccount } from '../../../src/embedded-postgres/data-directory.js';
 import { serverEnvironment } from '../../../src/embedded-postgres/server.js';
 import { freePort } from '../http/free-port.js';
 import { until } from '../until.js';
+import { query } from './test-database.js';
 
 const run = promisify(execFile);
 
@@ -26,6 +26,8 @@ const SETTINGS = {
   wal_keep_size: '32MB',
   wal_retrieve_retry_interval: '100ms',
 };
+/** To a process, and to its children, of which it starts no others meanwhile. */
+const SIGNAL_ALL = 'kill -STOP "$1"; pkill "-$2" -P "$1"; kill "-$2" "$1"';
 
 interface Installation {
   /** The executable. */
@@ -87,10 +89,7 @@ export class PostgresServer {
     await until(async () => {
       // Processes of a killed server may need a moment to end, and a new one does not start before.
       if (this.hasEnded()) await this.spawn();
-      return this.query('SELECT', 'postgres').then(
-        () => true,
-        () => false,
-      );
+      return this.query('SELECT', 'postgres').then(Boolean, () => false);
     }, START_TIMEOUT_MS);
   }
 
@@ -106,25 +105,12 @@ export class PostgresServer {
 
   /** kill -9 of all of its processes. */
   async kill(): Promise<void> {
-    if (this.hasEnded()) return;
-    await this.signalAll('SIGKILL');
+    if (!this.hasEnded()) await this.signalAll('SIGKILL');
     await this.ended();
   }
 
-  /** `SIGSTOP`, `SIGCONT` or `SIGKILL` to all of its processes. */
-  async signalAll(signal: NodeJS.Signals): Promise<void> {
-    const pid = this.child?.pid ?? 0;
-    // So that it starts no others meanwhile.
-    process.kill(pid, 'SIGSTOP');
-    const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({ stdout: '' }));
-    const children = stdout.split('\n').map(Number);
-    for (const each of [...children, pid]) {
-      try {
-        if (each > 0) process.kill(each, signal);
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
+  async signalAll(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
+    await run('sh', ['-c', SIGNAL_ALL, 'sh', String(this.child?.pid), signal.replace('SIG', '')]);
   }
 
   /** Stops it, copies its data, and starts it and the copy as its standby. */
@@ -132,27 +118,18 @@ export class PostgresServer {
     await this.end('SIGINT');
     const folder = await makeFolder(dirname(this.folder), 'server-', this.account);
     const standby = new PostgresServer(folder, this.installation, await freePort());
-    await cp(this.data, standby.data, { recursive: true, verbatimSymlinks: true });
+    await run('cp', ['-a', this.data, standby.data]);
     await writeFile(join(standby.data, 'standby.signal'), '');
     const source = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
     // One of its own may be in the copy: the last one counts.
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
-    const { uid, gid } = this.account;
-    if (uid !== undefined) await run('chown', ['-R', `${uid}:${gid ?? uid}`, folder]);
     await Promise.all([this.start(), standby.start()]);
     return standby;
   }
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
-  async query<Row = Record<string, unknown>>(sql: string, database?: string): Promise<Row[]> {
-    const client = new pg.Client({ connectionString: this.url('postgres', database) });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      return (await client.query(sql)).rows as Row[];
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+  query<Row = Record<string, unknown>>(sql: string, database?: string): Promise<Row[]> {
+    return query(this.url('postgres', database), sql);
   }
 
   /** Sets a setting of the server without a restart. */
@@ -179,17 +156,13 @@ export class PostgresServer {
     const { postgres, account, settings } = this.installation;
     const own = { listen_addresses: '127.0.0.1', unix_socket_directories: this.folder, port: this.port };
     const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const log = await open(join(this.folder, 'log'), 'a', 0o600);
-    try {
-      this.child = spawn(postgres, ['-D', this.data, ...args], {
-        ...account,
-        cwd: this.folder,
-        env: serverEnvironment(),
-        stdio: ['ignore', log.fd, log.fd],
-      });
-      await once(this.child, 'spawn');
-    } finally {
-      await log.close();
-    }
+    await using log = await open(join(this.folder, 'log'), 'a', 0o600);
+    this.child = spawn(postgres, ['-D', this.data, ...args], {
+      ...account,
+      cwd: this.folder,
+      env: serverEnvironment(),
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    await once(this.child, 'spawn');
   }
 }

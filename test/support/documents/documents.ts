@@ -2,20 +2,24 @@ import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swa
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createApp } from '../../../src/app.js';
-import { assertNoFaults, readEnvironment } from '../../../src/config/environment.js';
-import { createOpenApiDocument } from '../../../src/server/openapi.js';
+import { outcomeOfCommandLine } from '../service/process.js';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const pagesIn = (folder: string): string[] =>
-  readdirSync(join(ROOT, folder))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join(folder, name));
+
+export const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** The pages that people write, and those that programs do. */
-export const PAGES = [...['', 'docs', 'docs/adr'].flatMap(pagesIn), ...['bench/README.md', 'deploy/citus/README.md']];
+export const PAGES = ['', 'docs', 'docs/adr', 'bench', 'deploy/citus'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
 
-export const read = (path: string): string => readFileSync(ROOT + path, 'utf8');
+export const withoutCode = (page: string): string => page.replace(/^ *```.*?^ *```/gms, '');
+
+/** All links of a page that lead to a file or a heading here: each as it is, its path and its anchor. */
+export const linksIn = (page: string): Iterable<string[]> =>
+  withoutCode(page).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g);
 
 /** All blocks of code of the README and of `docs/` in this language, without the indentation of a list that they are in. */
 export function blocksIn(language: string): { page: string; code: string }[] {
@@ -28,10 +32,7 @@ export function blocksIn(language: string): { page: string; code: string }[] {
 
 /** The OpenAPI document as the code generates it, without a running store. */
 export async function generateOpenApi(variables: Record<string, string> = {}): Promise<OpenAPIObject> {
-  const database = { DATABASE_URL: 'postgresql://localhost/plants' };
-  const environment = assertNoFaults(readEnvironment({ LOG_LEVEL: 'fatal', ...database, ...variables }));
-  const app = await createApp(Object.assign(environment, { DOCS: false }));
-  return JSON.parse(JSON.stringify(createOpenApiDocument(app, environment))) as OpenAPIObject;
+  return JSON.parse((await outcomeOfCommandLine('openapi', variables)).stdout) as OpenAPIObject;
 }
 
 /** The operation of a store that the document describes. */

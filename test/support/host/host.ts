@@ -3,14 +3,13 @@ import { type LoggerService, Module, type ModuleMetadata, ValidationPipe, Versio
 import { HttpAdapterHost, NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { AddressInfo } from 'node:net';
 import { map } from 'rxjs';
 import { BearerAuthGuard, type DatabaseOptions, PlantsAuthModule, PlantsModule } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-contract.js';
 import type { StartedTarget } from '../../contract/contract-target.js';
 import { createTestDatabase } from '../database/test-database.js';
-import { TOKEN } from '../http/request.js';
-import { connectTo } from '../service/store.js';
+import { portOf } from '../http/free-port.js';
+import { connectTo, TOKEN } from '../http/request.js';
 
 /** What Nest runs on. */
 export const PLATFORMS = ['express', 'fastify'] as const;
@@ -19,18 +18,16 @@ export type Platform = (typeof PLATFORMS)[number];
 /** A host's own logger. */
 class RecordingLogger implements LoggerService {
   readonly entries: { level: string; message: string; details: unknown[] }[] = [];
-  log = this.recordAs('log');
-  error = this.recordAs('error');
-  warn = this.recordAs('warn');
+  log = this.record.bind(this, 'log');
+  error = this.record.bind(this, 'error');
+  warn = this.record.bind(this, 'warn');
 
   messages(level: string): string[] {
     return this.entries.filter((entry) => entry.level === level).map(({ message }) => message);
   }
 
-  private recordAs(level: string) {
-    return (message: unknown, ...details: unknown[]): void => {
-      this.entries.push({ level, message: String(message), details });
-    };
+  private record(level: string, message: unknown, ...details: unknown[]): void {
+    this.entries.push({ level, message: String(message), details });
   }
 }
 
@@ -87,7 +84,7 @@ export class Host {
   }
 
   get port(): number {
-    return (this.app.getHttpServer().address() as AddressInfo).port;
+    return portOf(this.app.getHttpServer());
   }
 
   async send(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Answer> {

@@ -8,13 +8,9 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
     const server = createServer().listen(port, '127.0.0.1');
-    try {
-      await once(server, 'listening');
-    } catch {
-      continue;
-    }
-    server.close();
-    await once(server, 'close');
+    const isFree = await once(server, 'listening').then(Boolean, () => false);
+    if (!isFree) continue;
+    await once(server.close(), 'close');
     return port;
   }
 }
@@ -22,14 +18,9 @@ export async function freePort(): Promise<number> {
 /** Whether somebody listens on a port. */
 export async function accepts(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
+  const isOpen = await once(socket, 'connect').then(Boolean, () => false);
+  socket.destroy();
+  return isOpen;
 }
 
 /** A port that somebody else listens on. */
@@ -46,8 +37,7 @@ export function portOf(server: Server): number {
 
 /** Ends a server with all of its connections, in the midst of an answer too. */
 export async function endServer(server: HttpServer): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
+  const closed = once(server.close(), 'close');
   server.closeAllConnections();
   await closed;
 }

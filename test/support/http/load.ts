@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RawConnection, type RawResponse } from './raw-connection.js';
-import { postHead } from './request.js';
+import { postHead, RawConnection, type RawResponse } from './request.js';
 
 /** No request may wait longer: three times what the service gives the database. */
 const PATIENCE_MS = 15_000;

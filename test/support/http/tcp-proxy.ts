@@ -56,18 +56,10 @@ export class TcpProxy {
     for (const link of this.links) breakLink(link);
   }
 
-  /** Keeps every connection open, but lets nothing through any more. */
-  freeze(): void {
-    this.freezeOpen(Infinity);
-  }
-
-  /** Keeps the open connections, but lets nothing through, also on the next ones, if any; makes others as usual. */
-  freezeOpen(next = 0): void {
+  /** Keeps the open connections, but lets nothing through any more, also on as many new ones. */
+  freeze(next = Infinity): void {
     this.freezing = next;
-    for (const { client, server } of this.links) {
-      client.pause();
-      server.pause();
-    }
+    for (const socket of this.sockets()) socket.pause();
   }
 
   /** Lets everything through again at once, what was held back included. */
@@ -75,10 +67,7 @@ export class TcpProxy {
     this.resetting = false;
     this.freezing = 0;
     this.trickle = 0;
-    for (const { client, server } of this.links) {
-      client.resume();
-      server.resume();
-    }
+    for (const socket of this.sockets()) socket.resume();
   }
 
   /** Lets the next statement with this text through, and breaks the connection in the place of the answer. */
@@ -86,7 +75,7 @@ export class TcpProxy {
     this.mark = text;
   }
 
-  /** Whether those bytes have come. */
+  /** Whether that statement has come. */
   get hasLostAnswer(): boolean {
     return this.mark === undefined;
   }
@@ -105,10 +94,13 @@ export class TcpProxy {
 
   /** From now on connections are refused, as if no server runs. */
   async close(): Promise<void> {
-    const closed = once(this.listener, 'close');
-    this.listener.close();
+    const closed = once(this.listener.close(), 'close');
     for (const link of this.links) breakLink(link);
     await closed;
+  }
+
+  private sockets(): Socket[] {
+    return [...this.links].flatMap(({ client, server }) => [client, server]);
   }
 
   private open(client: Socket): void {
@@ -127,17 +119,19 @@ export class TcpProxy {
       if (link.marked) breakLink(link);
       else link.sent = link.sent.then(() => this.send(client, bytes));
     });
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => undefined);
-      one.on('end', () => other.end());
-      one.on('close', () => {
-        other.destroy();
-        this.links.delete(link);
-      });
-    }
+    const end = (): void => {
+      client.destroy();
+      server.destroy();
+      this.links.delete(link);
+    };
+    client
+      .on('error', end)
+      .on('close', end)
+      .on('end', () => server.end());
+    server
+      .on('error', end)
+      .on('close', end)
+      .on('end', () => client.end());
     if (this.freezing > 0) client.pause();
     this.freezing = Math.max(0, this.freezing - 1);
   }

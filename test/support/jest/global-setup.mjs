@@ -6,15 +6,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { Migrator } from '../../../dist/prisma/migrator.js';
 
-const script = fileURLToPath(new URL('../database/embedded-server.mjs', import.meta.url));
+const OWNER = fileURLToPath(new URL('../database/embedded-server.mjs', import.meta.url));
 let cleanUp = dropDatabases;
 
 /** Jest's globalSetup: one PostgreSQL for all suites, an embedded one unless TEST_DATABASE_URL names another. */
 export default async function globalSetup() {
   // Begins the names of all databases of this run.
-  process.env.TEST_DATABASE_PREFIX = `plants_test_${randomBytes(4).toString('hex')}`;
+  const prefix = `plants_test_${randomBytes(4).toString('hex')}`;
+  process.env.TEST_DATABASE_PREFIX = prefix;
   if (!process.env.TEST_DATABASE_URL) await startServer();
+  // Migrated once, and copied for every test: a copy is many times faster.
+  await query(`CREATE DATABASE ${prefix}_template`);
+  const url = Object.assign(new URL(process.env.TEST_DATABASE_URL), { pathname: `${prefix}_template` });
+  await new Migrator({ url: url.href }).migrate();
 }
 
 /** Jest's globalTeardown: leaves neither server nor folder nor database behind. */
@@ -25,10 +31,8 @@ async function startServer() {
   const directory = await mkdtemp(join(tmpdir(), 'plant-store-test-'));
   // Or root's server, which runs as another user, would have its data outside of it.
   await chmod(directory, 0o755);
-  const owner = spawn(process.execPath, [script, directory, '--remove'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-    detached: true,
-  });
+  const stdio = ['pipe', 'pipe', 'inherit'];
+  const owner = spawn(process.execPath, [OWNER, directory, '--remove'], { stdio, detached: true });
   const ended = once(owner, 'exit');
   const [line] = await Promise.race([once(owner.stdout.setEncoding('utf8'), 'data'), ended]);
   const { url, error } = typeof line === 'string' ? JSON.parse(line) : { error: `see above (exit code ${line})` };
@@ -43,10 +47,14 @@ async function startServer() {
 }
 
 async function dropDatabases() {
-  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+  const ours = `SELECT datname FROM pg_database WHERE starts_with(datname, '${process.env.TEST_DATABASE_PREFIX}')`;
+  for (const { datname } of await query(ours)) await query(`DROP DATABASE "${datname}" WITH (FORCE)`);
+}
+
+async function query(sql) {
+  const client = new pg.Client(process.env.TEST_DATABASE_URL);
   await client.connect();
-  const ours = 'SELECT datname FROM pg_database WHERE starts_with(datname, $1)';
-  const { rows } = await client.query(ours, [process.env.TEST_DATABASE_PREFIX]);
-  for (const { datname } of rows) await client.query(`DROP DATABASE "${datname}" WITH (FORCE)`);
+  const { rows } = await client.query(sql);
   await client.end();
+  return rows;
 }

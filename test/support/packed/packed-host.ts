@@ -6,9 +6,8 @@ import { promisify } from 'node:util';
 import type { StartedTarget } from '../../contract/contract-target.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { blocksIn, ROOT } from '../documents/documents.js';
-import { TOKEN } from '../http/request.js';
+import { connectTo, TOKEN } from '../http/request.js';
 import { PlantStoreProcess, type ProcessOptions } from '../service/process.js';
-import { connectTo } from '../service/store.js';
 
 /** Less than a test may take, so that the test fails by this and leaves nothing running. */
 export const LIMIT_MS = 150_000;

@@ -1,11 +1,13 @@
+import { expect, jest } from '@jest/globals';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { format } from 'node:util';
+import { runCommandLine } from '../../../src/cli/program.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { freePort } from '../http/free-port.js';
-import { RawConnection, type RawResponse } from '../http/raw-connection.js';
-import { postHead, type RequestHeaders, TOKEN } from '../http/request.js';
+import { postHead, RawConnection, type RawResponse, type RequestHeaders, TOKEN } from '../http/request.js';
 
 /** The command line of this package, as built into dist/. */
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
@@ -15,10 +17,10 @@ export function serviceVariables(databaseUrl: string): Record<string, string> {
   return { DATABASE_URL: databaseUrl, ACCESS_TOKENS: TOKEN, HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
 }
 
-/** The arguments in a command line, which may be given one by one if there are blanks in them. */
-export function argumentsOf(command: string | readonly string[]): string[] {
-  return typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
-}
+/** A command line, or its arguments one by one if there are blanks in them. */
+type Command = string | readonly string[];
+const argumentsOf = (command: Command): string[] =>
+  typeof command === 'string' ? command.split(' ').filter(Boolean) : [...command];
 
 export interface ProcessOptions {
   variables?: Record<string, string>;
@@ -26,6 +28,8 @@ export interface ProcessOptions {
   cwd?: string;
   /** What Node.js runs, `CLI` unless given. */
   script?: string;
+  /** What runs instead of Node.js and a script. */
+  program?: string;
   /** Leads a process group of its own, as what a terminal runs does. */
   detached?: boolean;
 }
@@ -36,22 +40,24 @@ export class PlantStoreProcess implements AsyncDisposable {
   stderr = '';
   /** Where `serve` listens, once `listening` has resolved. */
   port = 0;
+  isRunning = true;
   /** The exit code, or the signal that ended it, once it has ended and all of its output has arrived. */
   readonly ended: Promise<number | NodeJS.Signals>;
   private readonly child: ChildProcessWithoutNullStreams;
-  private running = true;
   private wake: () => void = () => undefined;
 
-  constructor(args: string[], { variables = {}, cwd = tmpdir(), script = CLI, detached = false }: ProcessOptions = {}) {
+  constructor(args: string[], { variables, cwd = tmpdir(), script = CLI, program, detached }: ProcessOptions = {}) {
     const { PATH, HOME } = process.env;
-    this.child = spawn(process.execPath, [script, ...args], { cwd, env: { PATH, HOME, ...variables }, detached });
+    const command = program === undefined ? [process.execPath, script] : [program];
+    const [file = '', ...all] = [...command, ...args];
+    this.child = spawn(file, all, { cwd, env: { PATH, HOME, ...variables }, detached: detached === true });
     for (const stream of ['stdout', 'stderr'] as const)
       this.child[stream].setEncoding('utf8').on('data', (text: string) => {
         this[stream] += text;
         this.wake();
       });
     this.ended = once(this.child, 'close').then(([code, signal]) => {
-      this.running = false;
+      this.isRunning = false;
       this.wake();
       return (code ?? signal) as number | NodeJS.Signals;
     });
@@ -64,11 +70,7 @@ export class PlantStoreProcess implements AsyncDisposable {
   }
 
   /** Runs a command to its end. */
-  static async run(
-    command: string | readonly string[],
-    variables: Record<string, string> = {},
-    options: ProcessOptions = {},
-  ): Promise<PlantStoreProcess> {
+  static async run(command: Command, variables = {}, options: ProcessOptions = {}): Promise<PlantStoreProcess> {
     const run = new PlantStoreProcess(argumentsOf(command), { ...options, variables });
     await run.ended;
     return run;
@@ -90,7 +92,7 @@ export class PlantStoreProcess implements AsyncDisposable {
     for (;;) {
       const match = pattern.exec(this.output);
       if (match) return match;
-      if (!this.running) throw new Error(`The process ended without printing ${pattern}:\n${this.output}`);
+      if (!this.isRunning) throw new Error(`The process ended without printing ${pattern}:\n${this.output}`);
       await new Promise<void>((resolve) => {
         this.wake = resolve;
       });
@@ -101,10 +103,6 @@ export class PlantStoreProcess implements AsyncDisposable {
   get log(): Record<string, unknown>[] {
     const lines = [this.stdout, this.stderr].flatMap((text) => text.split('\n').slice(0, -1)).filter(Boolean);
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-  }
-
-  get isRunning(): boolean {
-    return this.running;
   }
 
   get pid(): number {
@@ -137,11 +135,9 @@ export class ManagedService implements AsyncDisposable {
   ) {}
 
   static async start(variables: Record<string, string> = {}): Promise<ManagedService> {
-    const database = await createTestDatabase();
-    const managementPort = await freePort();
-    const own = { MANAGEMENT_PORT: String(managementPort) };
-    const service = await PlantStoreProcess.serve(database.url, { ...own, ...variables });
-    return new ManagedService(service, database, managementPort);
+    const [database, port] = [await createTestDatabase(), await freePort()];
+    const service = await PlantStoreProcess.serve(database.url, { MANAGEMENT_PORT: String(port), ...variables });
+    return new ManagedService(service, database, port);
   }
 
   /** What the management port answers with. */
@@ -154,3 +150,57 @@ export class ManagedService implements AsyncDisposable {
     await this.database.drop();
   }
 }
+
+export interface CommandOutcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs a command to its end in this process: a process of its own takes a hundred times longer. One at a time.
+ * Only these variables are set. What is about signals, files or the working folder needs a PlantStoreProcess.
+ */
+export async function outcomeOfCommandLine(command: Command, variables = {}): Promise<CommandOutcome> {
+  const output = { stdout: '', stderr: '' };
+  const environment = jest.replaceProperty(process, 'env', variables);
+  const spies = [
+    // No .env of the checkout.
+    jest.spyOn(process, 'cwd').mockReturnValue(tmpdir()),
+    jest.spyOn(process.stdout, 'write').mockImplementation((text: unknown, written?: unknown) => {
+      output.stdout += String(text);
+      (written as (() => void) | undefined)?.();
+      return true;
+    }),
+    jest.spyOn(console, 'log').mockImplementation((...values) => void (output.stdout += `${format(...values)}\n`)),
+    jest.spyOn(console, 'error').mockImplementation((...values) => void (output.stderr += `${format(...values)}\n`)),
+  ];
+  try {
+    return { code: await runCommandLine(argumentsOf(command)), ...output };
+  } finally {
+    environment.restore();
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** Stands for every password that no output may show. */
+export const PASSWORD = 'not-to-be-told';
+
+/** Runs a command that says why it fails, exits with this code, and shows neither a stack nor a secret. */
+async function expectExit(
+  expected: number,
+  command: string,
+  variables: Record<string, string>,
+  ...reasons: (string | RegExp)[]
+): Promise<void> {
+  // A service that does not start must leave nothing open that keeps its process from ending.
+  const isService = command === 'serve';
+  const run = await (isService ? PlantStoreProcess.run(command, variables) : outcomeOfCommandLine(command, variables));
+  for (const reason of [...reasons, /^plant-store: /m]) expect(run.stderr).toMatch(reason);
+  for (const secret of [/\n\s+at /, PASSWORD, TOKEN]) expect(run.stdout + run.stderr).not.toMatch(secret);
+  expect('ended' in run ? await run.ended : run.code).toBe(expected);
+}
+
+export const expectFailure = expectExit.bind(undefined, 1);
+/** No service manager has to try it again. */
+export const expectBadConfiguration = expectExit.bind(undefined, 78);
