@@ -6,14 +6,15 @@ import { makeToken } from '../../src/auth/token-format.js';
 import { runCommandLine } from '../../src/cli/program.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { takePort } from '../support/http/free-port.js';
-import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 import {
   expectBadConfiguration,
   expectFailure,
   outcomeOfCommandLine,
   PASSWORD,
-} from '../support/service/run-command-line.js';
-import { digestForms, issueToken } from '../support/tokens/issued-token.js';
+  PlantStoreProcess,
+  serviceVariables,
+} from '../support/service/process.js';
+import { digestForms, issueToken } from '../support/tokens/tokens.js';
 
 const TOKEN = makeToken();
 const NOWHERE = `postgresql://gardener:${PASSWORD}@127.0.0.1:1/plants`;
@@ -72,12 +73,6 @@ describe(runCommandLine.name, () => {
       return expectFailure(command, { DATABASE_URL: NOWHERE }, ...told);
     },
   );
-
-  it('should print the OpenAPI document and nothing else, and connect to nothing', async () => {
-    const { code, stdout, stderr } = await outcomeOfCommandLine('openapi', { ...production, DATABASE_URL: NOWHERE });
-    expect([code, stderr]).toEqual([0, '']);
-    expect(JSON.parse(stdout)).toMatchObject({ paths: { '/plants': {} } });
-  });
 });
 
 describe('plant-store serve --check', () => {

@@ -1,17 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createTestDatabase, openTestConnection, type TestDatabase } from '../support/database/test-database.js';
-import { takePort } from '../support/http/free-port.js';
-import { CLI, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
-import { expectFailure } from '../support/service/run-command-line.js';
-
-/** Runs a shell script in the place of Node's own. */
-const SHELL = `
-  const [, script, ...args] = process.argv;
-  process.exitCode = require('node:child_process').spawnSync('bash', ['-c', script, ...args], { stdio: 'inherit' }).status;
-`;
+import { portOf, takePort } from '../support/http/free-port.js';
+import { CLI, expectFailure, PlantStoreProcess, serviceVariables } from '../support/service/process.js';
 
 describe('plant-store, on its database', () => {
   let database: TestDatabase;
@@ -37,11 +30,9 @@ describe('plant-store, on its database', () => {
   it('should end at the first signal as long as its database does not answer', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     await once(silent, 'listening');
-    const asked = once(silent, 'connection');
-    const service = new PlantStoreProcess(['serve'], {
-      variables: serviceVariables(`postgresql://nobody@127.0.0.1:${(silent.address() as AddressInfo).port}/plants`),
-    });
-    await asked;
+    const variables = serviceVariables(`postgresql://nobody@127.0.0.1:${portOf(silent)}/plants`);
+    const service = new PlantStoreProcess(['serve'], { variables });
+    await once(silent, 'connection');
     service.signal('SIGTERM');
     expect([await service.ended, service.output]).toEqual([0, expect.not.stringContaining('cannot connect')]);
     silent.close();
@@ -56,27 +47,21 @@ describe('plant-store, on its database', () => {
     await other.end();
   });
 
-  it('should be what dist/main.js starts, which takes no arguments', async () => {
+  it('should start as dist/main.js in production without a token, and say once how to create one', async () => {
     const script = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-    const wrong = await PlantStoreProcess.run('migrate', {}, { script });
-    expect([await wrong.ended, wrong.stderr]).toEqual([2, expect.stringContaining('dist/cli.js has the commands')]);
-    const variables = serviceVariables(database.url);
-    await using service = await new PlantStoreProcess([], { script, variables }).listening();
-    service.signal('SIGTERM');
-    expect(await service.ended).toBe(0);
-  });
-
-  it('should start in production without a token, print no command, and say once how to create one', async () => {
     const production = { NODE_ENV: 'production', ACCESS_TOKENS: '', HOST: '0.0.0.0' };
-    await using service = await PlantStoreProcess.serve(database.url, production);
+    const variables = { ...serviceVariables(database.url), ...production };
+    await using service = await new PlantStoreProcess([], { script, variables }).listening();
     await service.printed(/No access token is valid now, .*plant-store token create NAME/);
-    expect(service.output).toMatch(/"Listening on http:\/\/0\.0\.0\.0:\d+\/plants"/);
     service.signal('SIGTERM');
     expect(await service.ended).toBe(0);
     const plain = { level: 'info', message: expect.stringMatching(/^http:\S+ is plain HTTP: .*TLS/) };
     expect(service.log).toContainEqual(expect.objectContaining(plain));
     expect(service.log.filter(({ level }) => level === 'warn')).toHaveLength(1);
     expect(service.output).not.toMatch(/curl|psql/);
+    // It takes no arguments.
+    const wrong = await PlantStoreProcess.run('migrate', {}, { script });
+    expect([await wrong.ended, wrong.stderr]).toEqual([2, expect.stringContaining('dist/cli.js has the commands')]);
   });
 
   // Only there is a file that is always full.
@@ -87,11 +72,9 @@ describe('plant-store, on its database', () => {
     ['token list | :', 0, /^$/],
   ])('should end %j with %i, and name a token that nobody has', async (command, expected, told) => {
     // `pipefail` is the shell's way to the code of the command itself.
-    const script = `set -o pipefail; "$0" "$1" ${command}`;
-    const ran = new PlantStoreProcess(['-e', SHELL, script, process.execPath, CLI], {
-      script: '--input-type=commonjs',
-      variables: { DATABASE_URL: database.url },
-    });
+    const script = `set -o pipefail; '${process.execPath}' '${CLI}' ${command}`;
+    const variables = { DATABASE_URL: database.url };
+    const ran = await PlantStoreProcess.run(['-c', script], variables, { program: 'bash' });
     expect([await ran.ended, ran.stderr]).toEqual([expected, expect.stringMatching(told)]);
   });
 });

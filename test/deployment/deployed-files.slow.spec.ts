@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { readEnvironment, SECRETS } from '../../src/config/environment.js';
 import { VARIABLES } from '../../src/config/variable.js';
+import { read } from '../support/documents/documents.js';
 import { describeWith } from '../support/jest/suite.js';
 
 type Variables = Record<string, string | null>;
@@ -17,7 +18,6 @@ type Container = Readonly<{ image: string; env: { name: string; value: string }[
 type Pod = Readonly<{ terminationGracePeriodSeconds: number; initContainers: [Container]; containers: [Container] }>;
 type Deployment = Readonly<{ spec: { template: { spec: Pod } } }>;
 
-const read = (path: string): string => readFileSync(path, 'utf8');
 /** With what each `${NAME:-default}` is if nothing is set. */
 const withDefaults = (text: string): string => {
   const next = text.replace(/\$\{\w+:(?:-([^${}]*)|\+[^${}]*)\}/g, '$1');
@@ -89,13 +89,6 @@ describe('The deployed files', () => {
     expect(readEnvironment({}).environment.MAX_CONNECTIONS).toBeLessThan(11_000);
   });
 
-  it('should ask in Grafana for metrics that there are', () => {
-    const metrics = read('docs/observability.md').match(/(?<=^- `)plant_store_\w+/gm);
-    const asked = read('deploy/grafana/plant-store.json').match(/plant_store_[a-z_]+/g) ?? [];
-    const names = new Set(asked.map((name) => name.replace(/_(?:bucket|count|sum)$/, '')));
-    expect(metrics).toEqual(expect.arrayContaining([...names]));
-  });
-
   it('should run the same command and version everywhere, for this machine only', () => {
     const { version, scripts } = JSON.parse(read('package.json')) as {
       version: string;
@@ -116,7 +109,7 @@ const PROMTOOL = ['/usr/bin/promtool', '/usr/local/bin/promtool', '/opt/homebrew
 const MISSING = 'there is no promtool in the usual places. Install it (on Debian: apt-get install prometheus).';
 
 type Rule = Readonly<{ alert: string; annotations: { runbook_url: string } }>;
-const RULES = (parse(read(ALERTS_FILE)) as { groups: [{ rules: Rule[] }] }).groups[0].rules;
+const RULES = (parse(read('deploy/prometheus/alerts.yml')) as { groups: [{ rules: Rule[] }] }).groups[0].rules;
 
 /** What is scraped in 20 minutes, once in 30 seconds, in the notation of promtool. */
 type Series = Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { endServer, freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/suite.js';
 import { PlantStoreProcess } from '../support/service/process.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
 
 /** Starts an OpenID provider that is set up as the page on authentication says, with a client called shop. */

@@ -13,24 +13,25 @@ import { MigratorSettings } from '../../src/prisma/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { COLUMNS } from '../../src/plants/plants.repository.js';
 import { PlantsOptions, PlantsRouteOptions } from '../../src/plants/plants.options.js';
-import { blocksIn, PAGES, read, ROOT } from '../support/documents/documents.js';
+import { blocksIn, linksIn, PAGES, read, ROOT, withoutCode } from '../support/documents/documents.js';
 import { endServer, portOf } from '../support/http/free-port.js';
-import { startStore, type Store, TOKEN } from '../support/service/store.js';
-
-const withoutCode = (page: string): string => read(page).replace(/^ *```.*?^ *```/gms, '');
+import { TOKEN } from '../support/http/request.js';
+import { startStore, type Store } from '../support/service/store.js';
 
 /** The headings of a page as GitHub makes anchors of them. */
 const anchorsIn = (page: string): string[] =>
-  [...withoutCode(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  [...withoutCode(read(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
       .replaceAll(' ', '-'),
   );
+const allOf = (page: string, pattern: RegExp): (string | undefined)[] =>
+  [...read(page).matchAll(pattern)].map(([, found]) => found);
 
 describe('Pages', () => {
   it.each(PAGES)('should have only links that lead somewhere: %s', (page) => {
-    for (const [link, path = '', anchor] of withoutCode(page).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+    for (const [link, path = '', anchor] of linksIn(read(page))) {
       const target = path === '' ? page : join(dirname(page), path);
       // What is above the root is on this machine only.
       expect([link, !target.startsWith('..') && existsSync(ROOT + target)]).toEqual([link, true]);
@@ -63,8 +64,9 @@ describe('Pages', () => {
     const page = read('docs/errors.md');
     const rows = [...page.matchAll(/^\| (\d{5}) \| (.+?) +\| (.+?) +\|$/gm)].map(([, ...cells]) => cells);
     expect(rows).toEqual(catalogue);
-    const explained = [...page.matchAll(/^- \*\*(.+?)\*\*: /gm)].map(([, value]) => value);
-    expect(explained).toEqual(expect.arrayContaining(catalogue.map(([, , retry]) => retry)));
+    expect(allOf('docs/errors.md', /^- \*\*(.+?)\*\*: /gm)).toEqual(
+      expect.arrayContaining(catalogue.map(([, , retry]) => retry)),
+    );
   });
 
   it.each([
@@ -81,8 +83,8 @@ describe('Pages', () => {
 
   it('should copy every column of a plant to another database', () => {
     const columns = [...Object.values(COLUMNS).map(([column]) => column), 'created_at'];
-    const copied = [...read('docs/install.md').matchAll(/^\\copy plants \(([^)]*)\) (?:TO|FROM) plants\.copy$/gm)];
-    expect(copied.map(([, list = '']) => list.split(', ').sort())).toEqual(Array(2).fill(columns.sort()));
+    const copied = allOf('docs/install.md', /^\\copy plants \(([^)]*)\) (?:TO|FROM) plants\.copy$/gm);
+    expect(copied.map((list) => list?.split(', ').sort())).toEqual(Array(2).fill(columns.sort()));
   });
 
   it('should have a pattern in SECURITY that finds every token and no other, and an example with a right checksum', () => {
@@ -141,13 +143,13 @@ describe('What pages and clients say of a store', () => {
     },
   );
 
-  it('should be the metrics of docs/observability.md', async () => {
+  it('should be the metrics of docs/observability.md, and those that alerts and dashboard ask for', async () => {
     const scraped = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
     const own = [...scraped.matchAll(/^# TYPE (plant_store_\w+)/gm)].map(([, name]) => name);
-    const listed = [...read('docs/observability.md').matchAll(/^- `(plant_store_\w+)`/gm)].map(([, name]) => name);
-    expect(listed.sort()).toEqual(own.sort());
-    const asked = read('deploy/prometheus/alerts.yml').match(/plant_store_[a-z_]+/g) ?? [];
-    const names = asked.map((name) => name.replace(/_bucket$/, '')).filter((name) => name !== 'plant_store_docs');
-    expect(own).toEqual(expect.arrayContaining(names));
+    expect(allOf('docs/observability.md', /^- `(plant_store_\w+)`/gm).sort()).toEqual(own.sort());
+    for (const file of ['deploy/prometheus/alerts.yml', 'deploy/grafana/plant-store.json'])
+      expect(own).toEqual(
+        expect.arrayContaining(allOf(file, /(plant_store_(?!docs)[a-z_]+?)(?:_bucket|_count|_sum)?(?![a-z_])/g)),
+      );
   });
 });
