@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import passport from 'passport';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
-import { faultsOf } from '../../test/support/http/refusal.js';
+import { faultsOf } from '../../test/support/jest/suite.js';
 import { PlantsAuthModule } from './auth.module.js';
 import { authOptionsOf } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';

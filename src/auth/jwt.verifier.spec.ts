@@ -1,12 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  AUDIENCE,
-  json,
-  JwtIssuer,
-  signingKey,
-  type SigningKey,
-  SUBJECT,
-} from '../../test/support/tokens/jwt-issuer.js';
+import { AUDIENCE, json, JwtIssuer, signingKey, type SigningKey, SUBJECT } from '../../test/support/tokens/tokens.js';
 import { JwtVerifier } from './jwt.verifier.js';
 import { refusalOf } from './token-verifier.js';
 

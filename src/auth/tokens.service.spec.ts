@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
-import { issueToken } from '../../test/support/tokens/issued-token.js';
+import { issueToken } from '../../test/support/tokens/tokens.js';
 import { until } from '../../test/support/until.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { isWellFormedToken, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { VERSION_NEUTRAL } from '@nestjs/common';
 import pg from 'pg';
-import { faultsOf } from '../../test/support/http/refusal.js';
 import { BearerAuthGuard } from '../auth/bearer-auth.guard.js';
 import { principalOf } from '../auth/token-verifier.js';
+import { faultsOf } from '../../test/support/jest/suite.js';
 import { PlantsModule } from './plants.module.js';
 import { plantsOptionsOf, PlantsRouteOptions } from './plants.options.js';
 

@@ -6,16 +6,17 @@ import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken } from '../../src/auth/token-format.js';
 import { TableLock } from '../support/database/test-database.js';
 import { ManagedService } from '../support/service/process.js';
-import { ProxiedStore } from '../support/service/store.js';
+import { type ProxiedStore, startProxiedStore } from '../support/service/store.js';
 import {
   bearer,
   digestForms,
   errorOf,
   issueToken,
+  JwtIssuer,
   NO_PLANT,
+  signingKey,
   type StoredToken,
-} from '../support/tokens/issued-token.js';
-import { JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
+} from '../support/tokens/tokens.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const STORAGE_TIMEOUT = 3000;
@@ -28,7 +29,7 @@ describe('Issued access tokens and their database', () => {
   let known: StoredToken;
 
   beforeAll(async () => {
-    store = await ProxiedStore.start({ STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) });
+    store = await startProxiedStore({ STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) });
   });
   afterAll(() => store.stop());
   beforeEach(async () => {
@@ -39,7 +40,7 @@ describe('Issued access tokens and their database', () => {
     store.proxy.restore();
   });
 
-  const verdict = async (token: string): Promise<unknown> => errorOf(await store.sendBody(NO_PLANT, bearer(token)));
+  const verdict = async (token: string): Promise<unknown> => errorOf(await store.post(NO_PLANT, bearer(token)));
 
   it.each(['reset', 'freeze'] as const)(
     'should wait as long as a create after a %s, and be right again when it is over',
@@ -48,7 +49,7 @@ describe('Issued access tokens and their database', () => {
       for (const token of [makeToken(), known.token]) {
         using stopwatch = new Stopwatch();
         // The one that was used a moment ago is still confirmed, for two seconds at most.
-        store.expectNothingWritten(await store.sendBody(NO_PLANT, bearer(token)));
+        store.expectNothingWritten(await store.post(NO_PLANT, bearer(token)));
         expect(stopwatch.elapsed).toBeLessThan(3 * STORAGE_TIMEOUT);
       }
       expect(await verdict(known.token.slice(0, -1))).toBe(40101);
@@ -82,7 +83,7 @@ describe('Issued access tokens and their database', () => {
   });
 
   it('should not be let in 2 s after they were revoked, though the connection is silent, and so is the next one', async () => {
-    store.proxy.freezeOpen(1);
+    store.proxy.freeze(1);
     await store.database.query('UPDATE access_tokens SET revoked_at = now()');
     await expectWithin(PROMISED_MS, async () => (await verdict(known.token)) !== 40003);
     await until(async () => (await verdict(known.token)) === 40101);

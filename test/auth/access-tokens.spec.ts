@@ -2,10 +2,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { NestFactory } from '@nestjs/core';
 import { makeToken } from '../../src/auth/token-format.js';
 import { PlantsAuthModule } from '../../src/index.js';
-import { expectRefusal } from '../support/http/refusal.js';
-import { startStore, type Store, TOKEN } from '../support/service/store.js';
-import { bearer, errorOf, issueToken, NO_PLANT, type StoredToken } from '../support/tokens/issued-token.js';
-import { json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
+import { expectRefusal, TOKEN } from '../support/http/request.js';
+import { startStore, type Store } from '../support/service/store.js';
+import {
+  bearer,
+  errorOf,
+  issueToken,
+  json,
+  JwtIssuer,
+  NO_PLANT,
+  signingKey,
+  type StoredToken,
+} from '../support/tokens/tokens.js';
 import { expectWithin, until } from '../support/until.js';
 
 /** What is promised for a change to take effect. */

@@ -13,9 +13,9 @@ import { makeFolder, PostgresServer } from '../support/database/postgres-server.
 import { freePort } from '../support/http/free-port.js';
 import { Load } from '../support/http/load.js';
 import { describeWith } from '../support/jest/suite.js';
-import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { type CommandOutcome, outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
 
 const exec = promisify(execFile);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { CHUNKED, postHead } from '../support/http/request.js';
+import { CHUNKED, postHead, RawConnection } from '../support/http/request.js';
 import {
   type ContractTarget,
   expectAnswers,

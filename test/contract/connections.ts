@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { CHUNKED, postHead, type RequestHeaders } from '../support/http/request.js';
+import { CHUNKED, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
 import {
   type Answer,
   CLOSED,

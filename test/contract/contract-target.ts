@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
 import { openTestConnection, type TestConnection, type TestDatabase } from '../support/database/test-database.js';
-import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
-import { ANSWER_HEADERS, expectRefusal } from '../support/http/refusal.js';
-import type { RequestHeaders } from '../support/http/request.js';
+import {
+  ANSWER_HEADERS,
+  expectRefusal,
+  RawConnection,
+  type RawResponse,
+  type RequestHeaders,
+} from '../support/http/request.js';
 import { type Prepare, startStore } from '../support/service/store.js';
 
 /** A running application that keeps the contract, on a database of its own. */

@@ -1,8 +1,7 @@
 import { describe, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { type Platform, startHost } from '../support/host/host.js';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { postHead } from '../support/http/request.js';
+import { postHead, RawConnection } from '../support/http/request.js';
 import { contractStore, expectAnswers, runningTarget } from './contract-target.js';
 import { type BodyReading, describeContract, describeGuestContract } from './describe-contract.js';
 

@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { expectRefusal } from '../support/http/refusal.js';
-import { CHUNKED, postHead, requestHead, type RequestHeaders, TOKEN } from '../support/http/request.js';
+import {
+  CHUNKED,
+  expectRefusal,
+  postHead,
+  RawConnection,
+  requestHead,
+  type RequestHeaders,
+  TOKEN,
+} from '../support/http/request.js';
 import {
   CLOSED,
   type ContractTarget,

@@ -1,7 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { expectRefusal } from '../support/http/refusal.js';
-import { postHead, requestHead, type RequestHeaders } from '../support/http/request.js';
+import { expectRefusal, postHead, RawConnection, requestHead, type RequestHeaders } from '../support/http/request.js';
 import {
   CLOSED,
   type ContractTarget,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { CHUNKED, postHead, type RequestHeaders } from '../support/http/request.js';
+import { CHUNKED, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
 import {
   CLOSED,
   type ContractTarget,

@@ -7,9 +7,9 @@ import { PlantsService } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 import { createTogether } from '../support/http/request.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn } from '../support/service/store.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
 
 const suffix = randomBytes(4).toString('hex');

@@ -10,7 +10,7 @@ import { Migrator } from '../../src/index.js';
 import { MIGRATIONS } from '../../src/prisma/migrations.js';
 import { createTestDatabase, MIGRATION_NAMES as names, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { outcomeOfCommandLine } from '../support/service/process.js';
 import { until } from '../support/until.js';
 
 const [NAME = ''] = names;

@@ -13,9 +13,9 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { Load } from '../support/http/load.js';
 import { accepts, freePort } from '../support/http/free-port.js';
 import { describeWith } from '../support/jest/suite.js';
-import { outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn } from '../support/service/store.js';
-import { bearer, errorOf, NO_PLANT } from '../support/tokens/issued-token.js';
+import { bearer, errorOf, NO_PLANT } from '../support/tokens/tokens.js';
 import { expectWithin, until } from '../support/until.js';
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];

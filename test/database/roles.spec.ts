@@ -4,9 +4,9 @@ import pg from 'pg';
 import { Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
-import { expectBadConfiguration, outcomeOfCommandLine } from '../support/service/run-command-line.js';
+import { expectBadConfiguration, outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn } from '../support/service/store.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer } from '../support/tokens/tokens.js';
 
 const PASSWORD = 'a-password-of-the-tests';
 const SUFFIX = randomBytes(4).toString('hex');

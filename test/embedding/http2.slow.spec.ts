@@ -12,9 +12,7 @@ import { describeFields, describeIdentifiers, describeNamesAndTags } from '../co
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { guardedBy, Host, type HostSettings } from '../support/host/host.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
-import { TOKEN } from '../support/http/request.js';
-import { connectTo } from '../support/service/store.js';
+import { connectTo, type RawResponse, TOKEN } from '../support/http/request.js';
 import { until } from '../support/until.js';
 
 const MEBIBYTE = Buffer.alloc(1024 * 1024, ' ');

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
 import { readdirSync, readFileSync } from 'node:fs';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { expectRefusal } from '../support/http/refusal.js';
-import { CHUNKED, postHead } from '../support/http/request.js';
+import { CHUNKED, expectRefusal, postHead, RawConnection } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
 import { Stopwatch, until } from '../support/until.js';
 

@@ -7,8 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { endServer, portOf } from '../support/http/free-port.js';
+import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/suite.js';
-import { startStore, type Store, TOKEN } from '../support/service/store.js';
+import { startStore, type Store } from '../support/service/store.js';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const executablePath =

@@ -1,10 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, TableLock } from '../support/database/test-database.js';
-import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
-import { createTogether, postHead, type TogetherCreate } from '../support/http/request.js';
+import {
+  createTogether,
+  postHead,
+  RawConnection,
+  type RawResponse,
+  type TogetherCreate,
+} from '../support/http/request.js';
 import { startStore, startStoreOn, type Store } from '../support/service/store.js';
-import { issueToken } from '../support/tokens/issued-token.js';
+import { issueToken } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
 
 const QUEUE_LIMIT = 20;

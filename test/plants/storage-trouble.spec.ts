@@ -2,9 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { TableLock } from '../support/database/test-database.js';
-import { createTogether, type TogetherCreate } from '../support/http/request.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
-import { ProxiedStore } from '../support/service/store.js';
+import { createTogether, type RawResponse, type TogetherCreate } from '../support/http/request.js';
+import { type ProxiedStore, startProxiedStore } from '../support/service/store.js';
 import { Stopwatch, until } from '../support/until.js';
 
 /** Long enough for a busy machine to create a plant. */
@@ -21,7 +20,7 @@ describe('With one connection,', () => {
   let store: ProxiedStore;
 
   beforeAll(async () => {
-    store = await ProxiedStore.start({
+    store = await startProxiedStore({
       DATABASE_POOL_SIZE: '1',
       STORAGE_TIMEOUT: String(STORAGE_TIMEOUT),
       ERROR_STATUS: 'semantic',

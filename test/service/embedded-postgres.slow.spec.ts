@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { findPostgresPackage, preparePrograms } from '../../src/embedded-postgres/binaries.js';
 import { EmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { postHead, TOKEN } from '../support/http/request.js';
+import { postHead, RawConnection, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import { until } from '../support/until.js';
 

@@ -3,8 +3,8 @@ import { Logger } from '@nestjs/common';
 import { spawnSync } from 'node:child_process';
 import { makeToken } from '../../src/auth/token-format.js';
 import { TableLock } from '../support/database/test-database.js';
-import { ProxiedStore } from '../support/service/store.js';
-import { issueToken } from '../support/tokens/issued-token.js';
+import { type ProxiedStore, startProxiedStore } from '../support/service/store.js';
+import { issueToken } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
 
 describe('The management listener', () => {
@@ -12,7 +12,7 @@ describe('The management listener', () => {
 
   beforeAll(async () => {
     // One connection, so that creates wait for it.
-    store = await ProxiedStore.start({ DATABASE_POOL_SIZE: '1' });
+    store = await startProxiedStore({ DATABASE_POOL_SIZE: '1' });
   });
   afterAll(() => store.stop());
 
@@ -77,7 +77,7 @@ describe('The management listener', () => {
     const days = [15, 13, 1].map((count) =>
       issueToken(store.database, { name: `days-${count}`, expires: `${count} days` }),
     );
-    for (const token of (await Promise.all(days)).slice(0, 2)) await store.sendBody('{}', token.headers);
+    for (const token of (await Promise.all(days)).slice(0, 2)) await store.post('{}', token.headers);
     const [, seconds] = /^plant_store_token_expires_seconds (\S+)$/m.exec(await metrics()) ?? [];
     expect(Math.ceil(Number(seconds) / 3600)).toBe(13 * 24);
   });

@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { makeToken } from '../../src/auth/token-format.js';
 import { accepts, freePort } from '../support/http/free-port.js';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { postHead, requestHead, sendInTurn, TOKEN } from '../support/http/request.js';
+import { postHead, RawConnection, requestHead, sendInTurn, TOKEN } from '../support/http/request.js';
 import { CLI, ManagedService, serviceVariables } from '../support/service/process.js';
-import { bearer } from '../support/tokens/issued-token.js';
+import { bearer } from '../support/tokens/tokens.js';
 import { expectWithin, until } from '../support/until.js';
 
 type Entry = Record<string, unknown>;

@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TableLock } from '../support/database/test-database.js';
 import { accepts } from '../support/http/free-port.js';
-import { RawConnection } from '../support/http/raw-connection.js';
-import { postHead } from '../support/http/request.js';
+import { postHead, RawConnection } from '../support/http/request.js';
 import { ManagedService } from '../support/service/process.js';
 import { Stopwatch, until } from '../support/until.js';
 
