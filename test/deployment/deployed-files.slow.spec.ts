@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { readEnvironment, SECRETS } from '../../src/config/environment.js';
 import { VARIABLES } from '../../src/config/variable.js';
 import { read } from '../support/documents/documents.js';
 import { describeWith } from '../support/jest/suite.js';
 
-type Variables = Record<string, string | null>;
+type Variables = NodeJS.Dict<string | null>;
 type Service = Readonly<{ environment: Variables; stop_grace_period: string; ports: unknown; ulimits: unknown }>;
 type Compose = Readonly<{ services: Record<'api' | 'migrate' | 'haproxy', Service> }>;
 type Container = Readonly<{ image: string; env: { name: string; value: string }[] }>;
@@ -24,11 +24,6 @@ const withDefaults = (text: string): string => {
   return next === text ? text : withDefaults(next);
 };
 const documentOf = (path: string): unknown => parseAllDocuments(withDefaults(read(path)), { merge: true })[0]?.toJS();
-/** Of lines that systemd and a shell read. */
-const variablesOf = (text: string): Variables =>
-  Object.fromEntries(
-    [...text.matchAll(/^(?:Environment=)?([A-Z_]+)='?([^']*?)'?$/gm)].map(([, name = '', value = '']) => [name, value]),
-  );
 const variablesIn = ({ env }: Container): Variables => Object.fromEntries(env.map(({ name, value }) => [name, value]));
 
 const { api, migrate } = (documentOf('docker-compose.yml') as Compose).services;
@@ -37,6 +32,7 @@ const pod = (documentOf('deploy/kubernetes/plant-store.yaml') as Deployment).spe
 const unit = read('deploy/systemd/plant-store.service');
 const inUnit = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
 const [serviceEnv = '', adminEnv = ''] = ['plant-store', 'admin'].map((name) => read(`deploy/systemd/${name}.env`));
+const ofUnit = unit.match(/(?<=^Environment=).*$/gm)?.join('\n') ?? '';
 
 /** What each process that the files start has in its environment. */
 const ENVIRONMENTS: Record<string, Variables> = {
@@ -45,8 +41,8 @@ const ENVIRONMENTS: Record<string, Variables> = {
   'api of docker-compose.scale.yml': { ...api.environment, ...scaled.api.environment },
   'migrate on Kubernetes': variablesIn(pod.initContainers[0]),
   'the service on Kubernetes': variablesIn(pod.containers[0]),
-  'the service of systemd': { ...variablesOf(serviceEnv), ...variablesOf(unit.replace(/^(?!Env).*$/gm, '')) },
-  'commands beside systemd': variablesOf(serviceEnv + adminEnv),
+  'the service of systemd': { ...parseEnv(serviceEnv), ...parseEnv(ofUnit) },
+  'commands beside systemd': parseEnv(serviceEnv + adminEnv),
 };
 const readAs = (name: string): ReturnType<typeof readEnvironment> => {
   // A variable without a value is handed on if the caller has it; a secret's file is not here.
