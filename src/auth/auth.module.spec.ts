@@ -1,5 +1,4 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import passport from 'passport';
+import { describe, expect, it } from '@jest/globals';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { faultsOf } from '../../test/support/jest/suite.js';
 import { PlantsAuthModule } from './auth.module.js';
@@ -46,85 +45,46 @@ describe(PlantsAuthModule.name, () => {
     for (const [index, fault] of faults.entries()) expect(found[index]).toMatch(fault);
     expect(found.join()).not.toMatch(/hidden|a-token-of/);
   });
+});
 
+describe(BearerAuthGuard.name, () => {
   type Verify = (token: string, request: object) => unknown;
-  const strategies: BearerStrategy[] = [];
-  const guardOf = (verify: Verify): BearerAuthGuard => {
-    const strategy = new BearerStrategy({ verify: verify as never });
-    strategies.push(strategy);
-    return new BearerAuthGuard(strategy);
-  };
-  afterEach(() => {
-    for (const strategy of strategies.splice(0)) strategy.onApplicationShutdown();
-  });
+  const guardOf = (verify: Verify): BearerAuthGuard =>
+    new BearerAuthGuard(new BearerStrategy({ verify: verify as never }));
 
-  const pass = (guard: BearerAuthGuard, request: object = {}, type = 'http'): Promise<boolean> => {
+  const pass = (guard: BearerAuthGuard, request: object = {}): Promise<boolean> => {
     const rawHeaders = ['Authorization', `Bearer ${TOKEN}`];
-    const context = new ExecutionContextHost(
-      [Object.assign(request, { headers: {}, rawHeaders })],
-      undefined,
-      () => undefined,
-    );
-    context.setType(type);
+    Object.assign(request, { headers: {}, rawHeaders });
+    const context = new ExecutionContextHost([request], undefined, () => undefined);
     const response = { getHeader: () => 'id-of-the-request' };
     context.switchToHttp = () => ({ getRequest: () => request, getResponse: () => response }) as never;
     return guard.canActivate(context);
   };
-  const enter = (verify: Verify, request = {}, type = 'http'): Promise<boolean> => pass(guardOf(verify), request, type);
 
-  it.each([true, {}, { name: 'alice' }])('should let nobody in whose verifier returns %j', async (principal) => {
-    await expect(enter(() => principal)).rejects.toThrow(/has to return \{ name, scopes \}/);
-  });
+  const isNothing = { message: expect.stringContaining('has to return { name, scopes }') };
+  const undecided = { error: 50300 };
+  const ofOtherCopy = Object.assign(new Error('from CommonJS'), { [Symbol.for('plant-store:api-error')]: true });
 
-  it.each<[string, () => unknown]>([
-    ['rejects with undefined', () => Promise.resolve().then(() => Promise.reject(undefined as unknown as Error))],
-    ['rejects with an error', () => Promise.reject(new Error('away'))],
+  it.each<[what: string, verify: () => unknown, failure: object]>([
+    ['returns true', () => true, isNothing],
+    ['returns no scopes', () => ({ name: 'alice' }), isNothing],
+    ['rejects with undefined', () => Promise.resolve().then(() => Promise.reject(undefined as never)), undecided],
     [
       'throws',
       () => {
         throw new TypeError('away');
       },
+      undecided,
     ],
-  ])('should answer 50300 if a verifier %s', async (_, verdict) => {
-    await expect(enter(verdict)).rejects.toMatchObject({ error: 50300 });
+    ['rejects with a failure of another copy of the package', () => Promise.reject(ofOtherCopy), ofOtherCopy],
+  ])('should let nobody in whose verifier %s', async (_, verify, failure) => {
+    await expect(pass(guardOf(verify))).rejects.toMatchObject(failure);
   });
 
-  it('should pass on a failure of another copy of the package', async () => {
-    const failure = Object.assign(new Error('from CommonJS'), { [Symbol.for('plant-store:api-error')]: true });
-    await expect(enter(() => Promise.reject(failure))).rejects.toBe(failure);
-  });
-
-  it('should give the token to passport.authenticate(), and protect nothing but HTTP', async () => {
-    const authenticate = jest.spyOn(passport, 'authenticate');
-    const principal = { name: 'alice', scopes: [] };
-    const request = {};
-    expect(await enter(() => principal, request)).toBe(true);
-    expect(request).toMatchObject({ user: principal });
-    expect(authenticate).toHaveBeenCalledTimes(1);
-    await expect(enter(() => principal, {}, 'rpc')).rejects.toThrow('protects routes of HTTP');
-    authenticate.mockRestore();
-  });
-
-  it('should give the request of the platform to the verifier', async () => {
-    const requests: object[] = [];
-    const request = { of: 'the platform' };
-    await enter((_token, given) => ({ name: String(requests.push(given)), scopes: [] }), request);
-    expect(requests[0]).toBe(request);
-  });
-
-  it('should take its strategy out of passport at the stop', async () => {
-    const guard = guardOf(() => ({ name: 'alice', scopes: [] }));
-    expect(await pass(guard)).toBe(true);
-    strategies[0]?.onApplicationShutdown();
-    await expect(pass(guard)).rejects.toThrow('Unknown authentication strategy "plant-store-');
-  });
-
-  it('should give each of many requests in two stores at once its own verdict', async () => {
+  it('should give each of many requests in two stores at once the verdict on this very request', async () => {
     const numbered = (request: object): object => ({ name: (request as { number: string }).number, scopes: [] });
     const late: Verify = (_token, request) =>
-      new Promise((resolve) =>
-        setTimeout(resolve, Number((request as { number: string }).number) % 7, numbered(request)),
-      );
+      new Promise((resolve) => setTimeout(resolve, Math.random() * 7, numbered(request)));
     const [slow, quick] = [guardOf(late), guardOf((_token, request) => numbered(request))];
     const requests = Array.from({ length: 500 }, (_, index) => ({ number: String(index) }));
     await Promise.all(requests.map((request, index) => pass(index % 2 ? slow : quick, request)));

@@ -4,7 +4,6 @@ import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { makeToken, tokenKey } from './token-format.js';
 import type { TokenRow, TokenStore } from './token-store.js';
-import { refusalOf } from './token-verifier.js';
 
 const SEEDS = 300;
 const TIMEOUT = 3000;
@@ -106,22 +105,4 @@ describe(IssuedTokenVerifier.name, () => {
     Logger.overrideLogger(false);
     for (let seed = 1; seed <= SEEDS; seed += 1) expect([seed, ...(await simulate(seed))]).toEqual([seed]);
   }, 600_000);
-
-  it('should look a token up once for all requests that wait for it, and say why it is refused', async () => {
-    const asked: string[][] = [];
-    const find = (keys: readonly string[]): Promise<TokenRow[]> => {
-      asked.push([...keys]);
-      return Promise.resolve([]);
-    };
-    const done = (): Promise<void> => Promise.resolve();
-    const store = { assertReady: done, find, recordUses: done, end: done } as unknown as TokenStore;
-    const verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants' }, store);
-    const request = {};
-    expect(await verifier.verify(makeToken(), request)).toBeUndefined();
-    expect(refusalOf(request)).toBe('An access token was refused. The database does not have it');
-    // A loop that goes on would have asked again by then.
-    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
-    expect(asked).toHaveLength(1);
-    await verifier.onApplicationShutdown();
-  });
 });

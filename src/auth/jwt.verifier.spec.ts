@@ -13,6 +13,12 @@ describe(JwtVerifier.name, () => {
   let b: SigningKey;
   let verifier: JwtVerifier;
 
+  /** Why the log says that it was refused. */
+  const refusal = async (token: string): Promise<string | undefined> => {
+    const request = {};
+    expect(await verifier.verify(token, request)).toBeUndefined();
+    return refusalOf(request);
+  };
   /** From now on it is so much later. */
   const later = (milliseconds: number): void => {
     for (const clock of [Date, performance]) jest.spyOn(clock, 'now').mockReturnValue(clock.now() + milliseconds);
@@ -35,22 +41,20 @@ describe(JwtVerifier.name, () => {
     jest.restoreAllMocks();
   });
 
-  it.each<[object, object, RegExp]>([
+  it.each<[claims: object, header: object, reason: RegExp]>([
     [{}, { alg: 'HS256' }, /alg is "HS256", should be one of RS256, .*PS512, ES256, .*EdDSA, Ed25519$/],
     [{}, { alg: 'none' }, /alg is "none"/],
     [{}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
     [{ iss: 'https://id.example.com' }, {}, /iss is "https:\/\/id\.example\.com", should be http:/],
     [{ aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] }, {}, /aud is "\[\{.*should be .*\.example or garden$/],
     [{ sub: 'a\0\u202e' }, {}, /sub is "a\\u0000\\u202e", should be a text that can be stored and logged$/],
-    ...['', 5, 'x'.repeat(252), 'a\u202eb', 'a\ud800b'].map((sub): [object, object, RegExp] => [{ sub }, {}, /sub is/]),
+    ...['', 5, 'x'.repeat(252), 'a\ud800b'].map((sub): [object, object, RegExp] => [{ sub }, {}, /sub is/]),
     [{ exp: NOW - 60 }, {}, /exp is/],
     [{ exp: undefined }, {}, /exp is missing/],
     [{ nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
     [{ cnf: { jkt: 'x' } }, {}, /cnf is .*, should be left out$/],
   ])('should refuse %j %j with a reason that has what was found, and fetch nothing', async (claims, header, reason) => {
-    const request = {};
-    expect(await verifier.verify(issuer.token(claims, header), request)).toBeUndefined();
-    expect(refusalOf(request)).toMatch(reason);
+    expect(await refusal(issuer.token(claims, header))).toMatch(reason);
     expect(issuer.requests).toEqual([]);
   });
 
@@ -63,32 +67,27 @@ describe(JwtVerifier.name, () => {
     ['of lists within lists', () => issuer.token(`${'['.repeat(5000)}${']'.repeat(5000)}`)],
   ])('should refuse one %s, and log nothing of it', async (_, make) => {
     const token = make();
-    const request = {};
-    expect(await verifier.verify(token, request)).toBeUndefined();
-    for (const part of token.split('.')) expect(refusalOf(request)).not.toContain(part);
+    const reason = await refusal(token);
+    for (const part of token.split('.')) expect(reason).not.toContain(part);
   });
 
-  it.each([
-    [{ scope: ' openid  plants:create ' }, ['openid', 'plants:create']],
-    [{ scope: 'a b', scp: ['b', 'c d', 5] }, ['a', 'b', 'c d']],
-    [{ scope: undefined, scp: 'a b' }, ['a', 'b']],
-    [{ scope: ['openid', 'plants:create'] }, ['openid', 'plants:create']],
-    [{ scope: undefined, aud: ['other', 'garden'] }, []],
-  ])('should accept %j, with the scopes %j', async (claims, scopes) => {
-    expect(await verifier.verify(issuer.token(claims))).toEqual({ name: NAME, scopes });
+  it.each<[claims: object, header: object, scopes: string[]]>([
+    [{ scope: ' openid  plants:create ' }, {}, ['openid', 'plants:create']],
+    [{ scope: 'a b', scp: ['b', 'c d', 5] }, {}, ['a', 'b', 'c d']],
+    [{ scope: ['openid', 'plants:create'] }, {}, ['openid', 'plants:create']],
+    [{ scope: undefined, aud: ['other', 'garden'] }, {}, []],
+    // The issuer has one key, and clocks may differ.
+    [{ scope: 'a', exp: NOW - 20, nbf: NOW + 20 }, { kid: undefined }, ['a']],
+  ])('should accept %j %j, with the scopes %j', async (claims, header, scopes) => {
+    expect(await verifier.verify(issuer.token(claims, header))).toEqual({ name: NAME, scopes });
   });
 
   it('should accept no other type if at+jwt is required', async () => {
-    const strict = new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE, typ: 'at+jwt' });
-    const accepted: unknown[] = [];
-    for (const typ of ['at+jwt', 'application/AT+JWT', 'JWT', undefined])
-      accepted.push((await strict.verify(issuer.token({}, { typ })))?.name);
-    expect(accepted).toEqual([NAME, NAME, undefined, undefined]);
-  });
-
-  it('should accept one that names no key if the issuer has one, and let clocks differ by 30 seconds', async () => {
-    const now = Date.now() / 1000;
-    expect(await verifier.verify(issuer.token({ exp: now - 20, nbf: now + 20 }, { kid: undefined }))).toBeDefined();
+    verifier = new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE, typ: 'at+jwt' });
+    for (const typ of ['at+jwt', 'application/AT+JWT'])
+      expect(await verifier.verify(issuer.token({}, { typ }))).toMatchObject({ name: NAME });
+    for (const typ of ['JWT', undefined])
+      expect(await refusal(issuer.token({}, { typ }))).toMatch(/should be at\+jwt$/);
   });
 
   it('should accept one whose key has the name of another, or is there twice, and refuse a stranger', async () => {
@@ -97,9 +96,8 @@ describe(JwtVerifier.name, () => {
       issuer.keys = [first, a];
       verifier = new JwtVerifier({ issuer: issuer.url, audience: AUDIENCE });
       expect(await verifier.verify(issuer.token({}, { kid: 'a' }))).toBeDefined();
-      const request = {};
-      expect(await verifier.verify(issuer.token({}, { kid: 'a' }, b), request)).toBeUndefined();
-      expect(refusalOf(request)).toBe('A JWT was refused: it was not signed with the key "a"');
+      const reason = 'A JWT was refused: it was not signed with the key "a"';
+      expect(await refusal(issuer.token({}, { kid: 'a' }, b))).toBe(reason);
     }
   });
 
@@ -148,7 +146,6 @@ describe(JwtVerifier.name, () => {
     ['redirects', /answers 302, .* redirects are not followed/, () => json({}, 302)],
     ['names another', /names the issuer "http.*\/", should name/, (url) => json({ issuer: `${url}/` })],
     ['names a file', /the jwks_uri "file:/, (url) => json({ issuer: url, jwks_uri: 'file:///etc/keys' })],
-    ['has no keys', /JSON Web Key Set malformed/, (url) => json({ issuer: url, jwks_uri: `${url}/jwks` })],
   ])('should take no keys from an issuer that %s', async (_, reason, answerOf) => {
     issuer.answer = answerOf(issuer.url);
     await expect(verifier.verify(issuer.token())).rejects.toThrow(reason);

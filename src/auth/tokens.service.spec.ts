@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
@@ -15,22 +14,16 @@ const KNOWN = 'plant_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL';
 const KNOWN_DIGEST = 'f44ffa3e926e30d2b11e010bd06dfa76428be5bee592ff81fcd96f520fcda8cc';
 
 describe('The format of an issued token', () => {
-  it('should be that of what was made, now and before', () => {
+  it('should be that of what was made, now and before, and of nothing else', () => {
     expect([isWellFormedToken(KNOWN), tokenKey(KNOWN)]).toEqual([true, KNOWN_DIGEST]);
-    const tokens = Array.from({ length: 1000 }, makeToken);
-    expect(new Set(tokens).size).toBe(1000);
-    expect(tokens.filter((token) => !isWellFormedToken(token))).toEqual([]);
-  });
-
-  it('should not be that of one with a wrong character, cut short or with more behind it', () => {
-    const other = fc.constantFrom('0', '9', 'A', 'Z', 'a', 'z', '_', '-', '.', ' ', 'ä');
-    const property = fc.property(fc.nat(KNOWN.length - 1), other, (at, character) => {
-      fc.pre(KNOWN[at] !== character);
-      const wrong = [KNOWN.slice(0, at), KNOWN.slice(0, at) + character + KNOWN.slice(at + 1)];
-      expect(wrong.filter(isWellFormedToken)).toEqual([]);
-    });
-    fc.assert(property);
-    expect(['0', '=', '\n'].filter((more) => isWellFormedToken(KNOWN + more))).toEqual([]);
+    const made = Array.from({ length: 1000 }, makeToken);
+    expect([new Set(made).size, made.filter((token) => !isWellFormedToken(token))]).toEqual([1000, []]);
+    const mistyped = Array.from(
+      KNOWN,
+      (right, at) => KNOWN.slice(0, at) + (right === '7' ? '8' : '7') + KNOWN.slice(at + 1),
+    );
+    const others = [...mistyped, KNOWN.slice(0, -1), `${KNOWN}0`, `${KNOWN}\n`];
+    expect(others.filter(isWellFormedToken)).toEqual([]);
   });
 
   it('should keep a token, whole or cut short, from being shown or taken for a name', () => {
@@ -80,10 +73,8 @@ describe(TokensService.name, () => {
     const { record } = await one.create('shop', SCOPES, { seconds: DAY_SECONDS });
     expect(await one.list()).toEqual([record]);
     const sql = `SELECT abs(extract(epoch FROM now() - created_at)) < 60 AS "isNow",
-      extract(epoch FROM expires_at)::float8 * 1000 AS end FROM access_tokens`;
-    const [stored] = await database.query<{ isNow: boolean; end: number }>(sql);
-    expect(stored?.isNow).toBe(true);
-    expect(Number(record.expiresAt)).toBe(Math.floor(stored?.end ?? 0));
+      floor(extract(epoch FROM expires_at) * 1000)::float8 AS end FROM access_tokens`;
+    expect(await database.query(sql)).toEqual([{ isNow: true, end: Number(record.expiresAt) }]);
     expect(Number(record.expiresAt) - Number(record.createdAt)).toBe(DAY_SECONDS * 1000);
   });
 
@@ -94,19 +85,6 @@ describe(TokensService.name, () => {
     await database.query("UPDATE access_tokens SET expires_at = '-infinity', revoked_at = NULL");
     const ended = { expiresAt: new Date(0), state: 'expired', scopes: [] };
     expect(await one.list()).toMatchObject([ended, ended]);
-  });
-
-  it.each([
-    ['off', 'on'],
-    ['remote_apply', 'remote_apply'],
-  ])('should report what is on the disk: of synchronous_commit %s it makes %s', async (given, made) => {
-    await database.query(`CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      NEW.name := current_setting('synchronous_commit'); RETURN NEW; END $$`);
-    await database.query('CREATE TRIGGER tell BEFORE INSERT ON access_tokens FOR EACH ROW EXECUTE FUNCTION tell()');
-    const url = new URL(database.url);
-    url.searchParams.set('options', `-c synchronous_commit=${given}`);
-    await open(url.href).create('shop', SCOPES, 'never');
-    expect(await one.list()).toMatchObject([{ name: made }]);
   });
 
   it('should say what is unknown if the commit is not confirmed, and else that nothing was changed', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,32 +22,24 @@ describe(readEnvironment.name, () => {
     expect(readFileSync(file, 'utf8')).toBe(made(text));
   });
 
-  it.each<[string, string, unknown]>([
-    ['PORT', ' 0 ', 0],
-    ['HOST', '::1', '::1'],
-    ['BASE_PATH', '/api/~a.b-c_d', '/api/~a.b-c_d'],
-    ['DATABASE_URL', ' postgres://u:p%40@h:1/d?sslmode=require\n', 'postgres://u:p%40@h:1/d?sslmode=require'],
-    ['DATABASE_PASSWORD', ' pass word ', ' pass word '],
-    ['ACCESS_TOKENS', `${TOKEN},\n ${TOKEN}2 `, [TOKEN, `${TOKEN}2`]],
-    ['JWT_ISSUER', 'https://ID.example.com/realms/plants/', 'https://ID.example.com/realms/plants/'],
-    ['JWT_AUDIENCE', 'plants, https://plants.example,', ['plants', 'https://plants.example']],
-    ['JWT_JWKS_URL', 'http://keys:8080/keys?of=plants', 'http://keys:8080/keys?of=plants'],
-    ['ERROR_STATUS', 'Semantic', 'semantic'],
-    ['DOCS', 'off', false],
+  it.each<[NodeJS.ProcessEnv, object]>([
+    [{ PORT: ' 0 ' }, { PORT: 0 }],
+    [{ BASE_PATH: '/api/~a.b-c_d' }, { BASE_PATH: '/api/~a.b-c_d' }],
+    [{ DATABASE_URL: ' postgres://u:p%40@h:1/d\n' }, { DATABASE_URL: 'postgres://u:p%40@h:1/d' }],
+    [{ DATABASE_PASSWORD: ' pass word ' }, { DATABASE_PASSWORD: ' pass word ' }],
+    [{ ACCESS_TOKENS: `${TOKEN},\n ${TOKEN}2 ` }, { ACCESS_TOKENS: [TOKEN, `${TOKEN}2`] }],
+    [{ ...ISSUER, JWT_ISSUER: 'https://ID.example.com/plants/' }, { JWT_ISSUER: 'https://ID.example.com/plants/' }],
+    [{ ...ISSUER, JWT_AUDIENCE: 'plants, https://a.example,' }, { JWT_AUDIENCE: ['plants', 'https://a.example'] }],
+    [{ ...ISSUER, JWT_JWKS_URL: 'http://keys:80/keys?of=a' }, { JWT_JWKS_URL: 'http://keys:80/keys?of=a' }],
+    [{ ERROR_STATUS: 'Semantic' }, { ERROR_STATUS: 'semantic' }],
+    [{ DOCS: 'off' }, { DOCS: false }],
     // Compose passes a variable that is not set as an empty one.
-    ['MAX_CONNECTIONS', ' ', 10_000],
-  ])('should read %s=%j', (name, text, value) => {
-    const others = name.startsWith('JWT') ? ISSUER : {};
-    expect(readEnvironment({ ...others, [name]: text })).toMatchObject({ environment: { [name]: value }, faults: [] });
-  });
-
-  it.each<[Record<string, string>, string]>([
-    [{}, '127.0.0.1'],
-    [{ HOST: '0.0.0.0' }, '0.0.0.0'],
-    [{ DATABASE_URL: 'postgresql://db/plants' }, '0.0.0.0'],
-    [{ NODE_ENV: 'production' }, '0.0.0.0'],
-  ])('should with %j listen on %s', (variables, address) => {
-    expect(readEnvironment(variables).environment.HOST).toBe(address);
+    [{ MAX_CONNECTIONS: ' ' }, { MAX_CONNECTIONS: 10_000 }],
+    [{ HOST: '::1' }, { HOST: '::1' }],
+    [{}, { HOST: '127.0.0.1' }],
+    [{ DATABASE_URL: 'postgresql://db/plants' }, { HOST: '0.0.0.0' }],
+  ])('should read %j as %j', (variables, environment) => {
+    expect(readEnvironment(variables)).toMatchObject({ environment, faults: [] });
   });
 
   it.each([
@@ -59,7 +51,6 @@ describe(readEnvironment.name, () => {
     ['BODY_LIMIT', ['0', '1mb', '1000000000000']],
     ['ERROR_STATUS', ['400', '__proto__']],
     ['DOCS', ['constructor', 'ON!']],
-    ['LOG_LEVEL', ['VERBOSE']],
     ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https://a.b#a', 'https://a.b?a=b']],
   ])('should refuse a wrong %s, and say what it is and should be', (name, texts) => {
     const start = (text: string): string => `${name}: is ${JSON.stringify(text)}, should be `;
@@ -74,7 +65,7 @@ describe(readEnvironment.name, () => {
     [{ PORT: '9464' }, 'MANAGEMENT_PORT: is that of PORT too'],
     [{ JWT_ISSUER: 'https://a.b' }, 'JWT_AUDIENCE: is missing, should be set, or JWT_ISSUER be left out'],
     [{ JWT_AUDIENCE: 'plants' }, 'JWT_ISSUER: is missing, should be set, or JWT_AUDIENCE be left out'],
-    [{ LOG_LEVEL: `a\u001b\n${'b'.repeat(1000)}` }, `LOG_LEVEL: is "a\\u001b\\n${'b'.repeat(56)}…", should be`],
+    [{ LOG_LEVEL: `a\u001b\n${'b'.repeat(99)}` }, `LOG_LEVEL: is "a\\u001b\\n${'b'.repeat(56)}…", should be`],
     // What could not be read is not called missing.
     [
       { NODE_ENV: 'production', DATABASE_URL_FILE: '/dev/null' },
@@ -83,55 +74,47 @@ describe(readEnvironment.name, () => {
     [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS: the file of ACCESS_TOKENS_FILE cannot be read (ENOENT)'],
     [{ ACCESS_TOKENS: `${TOKEN} hunter2` }, 'ACCESS_TOKENS: token 2 of 2 is too short'],
     [{ DATABASE_URL: 'mysql://user:hunter2@host/plants' }, 'DATABASE_URL: must be a PostgreSQL URL'],
-    [
-      { DATABASE_URL: 'postgres://a:hunter2@db', DATABASE_PASSWORD: 'hunter22' },
-      'DATABASE_URL: holds a password other',
-    ],
-    [
-      { ...ISSUER, JWT_ISSUER: 'https://user:hunter2@id.example.com' },
-      'JWT_ISSUER: holds a user or password, should be',
-    ],
+    [{ ...ISSUER, JWT_ISSUER: 'https://a:hunter2@b.example' }, 'JWT_ISSUER: holds a user or password, should be'],
   ])('should with %j say %s, and show no secret', (variables, start) => {
     const faults = faultsOf(variables);
     expect(faults.map((fault) => fault.slice(0, start.length))).toEqual([start]);
     expect(faults.join()).not.toContain('hunter2');
   });
 
-  it('should read .env too, with a byte order mark, and let what is set go first', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'environment-'));
-    writeFileSync(
-      join(folder, '.env'),
-      '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\nPGHOST=db\n',
-    );
-    const cwd = jest.spyOn(process, 'cwd').mockReturnValue(folder);
-    const variables = jest.replaceProperty(process, 'env', { PORT: '5' });
-    const { environment, faults } = await readConfiguration();
-    const set = Object.keys(process.env);
-    cwd.mockRestore();
-    variables.restore();
-    rmSync(folder, { recursive: true });
-    expect(environment).toMatchObject({ DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2 });
-    // pg reads PGHOST from there.
-    expect([faults, set.sort()]).toEqual([[], ['BODY_LIMIT', 'DATABASE_URL', 'PGHOST', 'PORT']]);
-  });
+  describe('from files', () => {
+    let folder: string;
 
-  it('should say that .env cannot be read', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'environment-'));
-    mkdirSync(join(folder, '.env'));
-    const cwd = jest.spyOn(process, 'cwd').mockReturnValue(folder);
-    const { faults } = await readConfiguration();
-    cwd.mockRestore();
-    rmSync(folder, { recursive: true });
-    expect(faults).toEqual(['.env: cannot be read (EISDIR), should be a file']);
-  });
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'environment-'));
+      jest.spyOn(process, 'cwd').mockReturnValue(folder);
+    });
+    afterEach(() => {
+      jest.restoreAllMocks();
+      rmSync(folder, { recursive: true });
+    });
 
-  it('should read a secret from a file, without a byte order mark and the end of its line', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'environment-'));
-    const path = join(folder, 'secret');
-    writeFileSync(path, '\ufeff pass word \r\n');
-    const { environment } = readEnvironment({ DATABASE_PASSWORD: 'other', DATABASE_PASSWORD_FILE: path });
-    rmSync(folder, { recursive: true });
-    expect(environment.DATABASE_PASSWORD).toBe(' pass word ');
+    it('should read .env too, with a byte order mark, and let what is set go first', async () => {
+      const text = '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\nPGHOST=db\n';
+      writeFileSync(join(folder, '.env'), text);
+      jest.replaceProperty(process, 'env', { PORT: '5' });
+      const { environment, faults } = await readConfiguration();
+      expect(environment).toMatchObject({ DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2 });
+      // pg reads PGHOST from there.
+      const set = Object.keys(process.env).sort();
+      expect([faults, set]).toEqual([[], ['BODY_LIMIT', 'DATABASE_URL', 'PGHOST', 'PORT']]);
+    });
+
+    it('should say that .env cannot be read', async () => {
+      mkdirSync(join(folder, '.env'));
+      expect((await readConfiguration()).faults).toEqual(['.env: cannot be read (EISDIR), should be a file']);
+    });
+
+    it('should read a secret from a file, without a byte order mark and the end of its line', () => {
+      const path = join(folder, 'secret');
+      writeFileSync(path, '\ufeff pass word \r\n');
+      const { environment } = readEnvironment({ DATABASE_PASSWORD: 'other', DATABASE_PASSWORD_FILE: path });
+      expect(environment.DATABASE_PASSWORD).toBe(' pass word ');
+    });
   });
 });
 

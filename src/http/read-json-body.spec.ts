@@ -1,14 +1,88 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import fc from 'fast-check';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { headerValues } from './platform.js';
+import { JsonNumber, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
 import { readJsonBody } from './read-json-body.js';
 
+const alphabet = fc.constantFrom(
+  ...'{}[]",:\\/ \t\n0123456789-+.eEtrufalsn\u0000x'.split(''),
+  ...['"a"', 'true', '\\u00e9', '\uFEFF'],
+);
+const almostJson = fc
+  .tuple(fc.json(), fc.nat(), fc.nat(3), fc.string({ unit: alphabet, maxLength: 3 }))
+  .map(([json, place, cut, insert]) => {
+    const at = place % (json.length + 1);
+    return json.slice(0, at) + insert + json.slice(at + cut);
+  });
+const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()).map((value) => JSON.stringify(value));
+const texts = fc.oneof(objects, fc.json(), almostJson, fc.string({ unit: alphabet }));
+
+/** What came of it, or the class of the error. */
+function outcomeOf(parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('is repeated')) return 'repeats a key';
+    if (error instanceof SyntaxError || error instanceof JsonSyntaxError) return 'is no JSON';
+    throw error;
+  }
+}
+
+/** A member as JSON.parse has it, in the form in which it is kept. */
+function kept(value: unknown): unknown {
+  if (Array.isArray(value)) return new JsonStructure('array');
+  return typeof value === 'object' && value !== null ? new JsonStructure('object') : value;
+}
+
+describe(parseExactJson.name, () => {
+  it('should accept what JSON.parse accepts, with the same members, and refuse the rest', () => {
+    let accepted = 0;
+    const property = fc.property(texts, (text) => {
+      const parsed = outcomeOf(() => JSON.parse(text) as unknown);
+      // Nobody asks for the one that an assignment would not keep.
+      const names = Object.keys(Object(parsed) as object).filter((name) => name !== '__proto__');
+      const found = outcomeOf(() => parseExactJson(text, names));
+      // JSON.parse takes the last one of equal keys: the one thing in which the two differ on purpose.
+      if (parsed === 'is no JSON' || found === 'repeats a key') {
+        expect(['is no JSON', 'repeats a key']).toContain(found);
+        return;
+      }
+      accepted += 1;
+      const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+      const members = names.map((name) => [name, kept((parsed as Record<string, unknown>)[name])]);
+      const rounded = Object.entries(Object(found) as object).map(([name, value]: [string, unknown]) => [
+        name,
+        value instanceof JsonNumber ? Number(value.source) : value,
+      ]);
+      if (isObject) expect(Object.fromEntries(rounded)).toEqual(Object.fromEntries(members));
+      else expect(found).toBeUndefined();
+    });
+    fc.assert(property, { numRuns: 2000 });
+    expect(accepted).toBeGreaterThan(400);
+  });
+
+  it('should refuse a key that is repeated, at any depth and however it is written', () => {
+    const odd = fc.constantFrom('__proto__', 'toString', '', '5', '"5', 'x5');
+    const keys = fc.oneof(fc.string({ unit: 'binary' }), odd, fc.nat(20).map(String));
+    const places = fc.constantFrom('$', '[$]', '{"x": $}', '[[{"a": 1, "b": [{}, $]}]]', '[{"a": 1}, {"a": $}]');
+    const property = fc.property(fc.uniqueArray(keys, { minLength: 1 }), fc.nat(), places, (unique, at, place) => {
+      const again = (unique[at % unique.length] ?? '').replace(/[^]/g, (unit) =>
+        at % 2 ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}` : JSON.stringify(unit).slice(1, -1),
+      );
+      const members = unique.map((key) => `${JSON.stringify(key)}: 1`).join();
+      const within = (object: string): string => place.replace('$', () => object);
+      expect(outcomeOf(() => parseExactJson(within(`{${members}}`), []))).not.toBe('repeats a key');
+      expect(outcomeOf(() => parseExactJson(within(`{${members}, "${again}": 1}`), []))).toBe('repeats a key');
+    });
+    fc.assert(property, { numRuns: 300 });
+  });
+});
+
 const MEBIBYTE = 1024 * 1024;
-const PLANT = '{"id":1,"name":"Rose"}';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -18,80 +92,36 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-function requestOf(length: number): IncomingMessage {
-  const request = new IncomingMessage(new Socket());
-  Object.assign(request.headers, { 'content-type': 'application/json', 'content-length': String(length) });
-  return request;
-}
-
-/** The stream of the request has ended, as a parser leaves it. */
-async function readByAnother(request: IncomingMessage): Promise<IncomingMessage> {
-  request.push(null);
-  const ended = once(request, 'end');
-  request.resume();
-  await ended;
-  return request;
-}
-
-const read = (request: IncomingMessage): ReturnType<typeof readJsonBody> =>
-  readJsonBody(request, new ServerResponse(request), MEBIBYTE, ['name', 'tag']);
-
 describe(readJsonBody.name, () => {
+  /** Reads what was sent, or what the parser of the application has kept. */
+  async function read(body: string, isKept = false): ReturnType<typeof readJsonBody> {
+    const request = new IncomingMessage(new Socket());
+    const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+    Object.assign(request, { headers, ...(isKept && { rawBody: Buffer.from(body) }) });
+    if (!isKept) request.push(body);
+    request.push(null);
+    if (isKept) await once(request.resume(), 'end');
+    return readJsonBody(request, new ServerResponse(request), MEBIBYTE, ['name', 'tag']);
+  }
+
   it('should not keep a large body for a short name in it', async () => {
     // V8 copies what has fewer than 13 characters in any case.
     const name = 'a rose of many words';
     const body = `{"id":1,"name":"${name}","tag":"\\ud800"}`.padEnd(MEBIBYTE);
-    const kept: unknown[] = [];
-    let before = 0;
-    for (let count = 0; count <= 20; count++) {
-      // The first one also loads code.
-      if (count === 1) before = heapInUse();
-      const request = requestOf(MEBIBYTE);
-      request.push(body);
-      request.push(null);
-      kept.push(await read(request));
-    }
+    // The first one also loads code.
+    const all: unknown[] = [await read(body)];
+    const before = heapInUse();
+    while (all.length <= 20) all.push(await read(body));
     expect(heapInUse() - before).toBeLessThan(4 * MEBIBYTE);
     // Half a character stays one, to be refused later.
-    expect(kept).toMatchObject(Array(21).fill({ name, tag: '\ud800' }));
+    expect(all).toMatchObject(Array(21).fill({ name, tag: '\ud800' }));
   });
 
-  it('should say what to do if another one has read the body and left an empty one', async () => {
-    const request = requestOf(PLANT.length);
-    const object = read(request);
-    request.push(null);
-    await expect(object).rejects.toThrow('NestFactory.create(AppModule, { rawBody: true })');
+  it('should take the bytes that were kept, and no more of them than of any other body', async () => {
+    expect(await read('{"id":1,"name":"Rose"}', true)).toMatchObject({ name: 'Rose' });
+    await expect(read('{}'.padEnd(MEBIBYTE + 1), true)).rejects.toMatchObject({ error: 41300 });
   });
 
-  it('should say that the body is empty if another one has read a request without a body', async () => {
-    const request = await readByAnother(requestOf(0));
-    await expect(read(request)).rejects.toMatchObject({ error: 40001 });
-  });
-
-  it('should take the bytes that were kept, whatever the stream and the headers say', async () => {
-    const request = Object.assign(new IncomingMessage(new Socket()), { rawBody: Buffer.from(PLANT) });
-    Object.assign(request.headers, { 'content-type': 'application/json' });
-    expect(await read(request)).toMatchObject({ name: 'Rose' });
-  });
-
-  it('should take no more bytes that the parser of the application has kept than of any other body', async () => {
-    const request = await readByAnother(requestOf(MEBIBYTE + 1));
-    Object.assign(request, { rawBody: Buffer.alloc(MEBIBYTE + 1) });
-    await expect(read(request)).rejects.toMatchObject({ error: 41300 });
-  });
-
-  it('should not wait for a body whose client has gone, or goes', async () => {
-    const [gone, closed, aborted] = [requestOf(PLANT.length), requestOf(PLANT.length), requestOf(PLANT.length)];
-    await once(gone.destroy(), 'close');
-    const outcomes = Promise.allSettled([read(gone), read(closed), read(aborted)]);
-    for (const request of [closed, aborted]) request.push(PLANT.slice(0, 5));
-    closed.destroy();
-    aborted.destroy(new Error('aborted'));
-    expect(await outcomes).toMatchObject(Array(3).fill({ reason: { error: 40010 } }));
-  });
-});
-
-describe('readBytes', () => {
   it('should take the only body, however large, and no other one beside it', async () => {
     const heap_size_limit = 72 * MEBIBYTE;
     jest.unstable_mockModule('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit }) }));
@@ -104,12 +134,5 @@ describe('readBytes', () => {
     await expect(refused).rejects.toMatchObject({ error: 50301 });
     only.push(null);
     expect((await large)?.length).toBe(8 * MEBIBYTE);
-  });
-});
-
-describe(headerValues.name, () => {
-  it('should find those of a request without raw headers, as serverless adapters make it', () => {
-    const request = Object.assign(new IncomingMessage(new Socket()), { headers: { 'idempotency-key': 'a' } });
-    expect([headerValues(request, 'idempotency-key'), headerValues(request, 'authorization')]).toEqual([['a'], []]);
   });
 });

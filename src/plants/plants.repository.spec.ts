@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
-import { PlantLeftOutError } from '../prisma/database.errors.js';
+import { DatabaseOverloadedError, DatabaseUnreachableError, PlantLeftOutError } from '../prisma/database.errors.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { StorePool, UrlPool } from '../prisma/store-pool.js';
+import { type StorePool, UrlPool } from '../prisma/store-pool.js';
 import { PLANT_FIELDS } from './new-plant.js';
+import { PlantsHealth } from './plants.health.js';
 import { COLUMNS, type PlantRecord, PlantsRepository } from './plants.repository.js';
 
 /** A new optional field is absent here. */
@@ -13,14 +14,12 @@ const ROSE = { id: 1n, name: 'Rose', tag: null, idempotencyKey: 'a', createdBy: 
 describe(PlantsRepository.name, () => {
   let database: TestDatabase;
   let pool: UrlPool;
-  let prisma: PrismaService;
   let repository: PlantsRepository;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     pool = new UrlPool({ url: database.url, size: 1 });
-    prisma = new PrismaService(pool);
-    repository = new PlantsRepository(prisma, pool);
+    repository = new PlantsRepository(new PrismaService(pool), pool);
   });
   afterAll(async () => {
     await pool.onApplicationShutdown();
@@ -37,73 +36,92 @@ describe(PlantsRepository.name, () => {
     expect(Object.keys(COLUMNS)).toEqual([...PLANT_FIELDS, 'idempotencyKey', 'createdBy', 'writeId']);
   });
 
-  it('should insert one plant and several by Prisma, and find them as they were', async () => {
-    const sent = jest.spyOn(prisma, '$queryRaw');
-    const others = [2n, 3n].map((id) => ({
-      ...ROSE,
-      id,
-      tag: 'a "NULL"\\, NULL',
-      idempotencyKey: null,
-      writeId: 7n + id,
-    }));
-    expect(await repository.insert([ROSE])).toEqual(['7']);
-    expect(await repository.insert([...others, { ...ROSE, writeId: 10n }])).toEqual(['9', '10']);
-    const found = await repository.findExisting([...others, ROSE]);
-    expect([1n, 2n, 3n].map((id) => found.get(id))).toMatchObject([ROSE, ...others]);
-    expect(sent).toHaveBeenCalledTimes(3);
+  it('should take back the plant of a probe', async () => {
+    await repository.probe();
+    expect(await pool.select('SELECT FROM plants')).toEqual([]);
   });
 
-  it('should prepare each of its statements once on a connection', async () => {
+  it('should find plants as they were, and prepare each statement once on a connection', async () => {
     for (let id = 10n; id < 30n; id += 1n) {
-      await repository.insert([{ ...ROSE, id }]);
-      await repository.insert([{ ...ROSE, id }, ROSE]);
-      await repository.findExisting([ROSE]);
+      const [one, other] = [
+        { ...ROSE, id },
+        { ...ROSE, id: -id, tag: 'a "NULL"\\, NULL', idempotencyKey: null },
+      ];
+      expect(await repository.insert([one])).toEqual(['7']);
+      expect(await repository.insert([{ ...one, writeId: 8n }, other])).toEqual(['7']);
+      const found = await repository.findExisting([other, one, ROSE]);
+      expect([...found.values()]).toEqual(expect.arrayContaining([one, other]));
+      expect(found.size).toBe(2);
     }
     expect(await pool.select('SELECT FROM pg_prepared_statements')).toHaveLength(3);
   });
 });
 
-describe('its probe', () => {
-  const sent: string[] = [];
-  const insert = jest.fn<() => Promise<unknown>>();
-  const query = async (sql: string): Promise<unknown> => {
-    sent.push(sql);
-    return sql.startsWith('INSERT') ? insert() : { rows: [] };
-  };
-  const client = { query, release: jest.fn() };
-  const pool = { schema: 'public', timeout: 1000, connect: () => Promise.resolve(client) } as unknown as StorePool;
-  const refused = (code: string): Error =>
-    Object.assign(new pg.DatabaseError('', 0, 'error'), { code, severity: 'ERROR' });
-  let repository: PlantsRepository;
+describe(PlantsHealth.name, () => {
+  /** How the database answers a probe. */
+  const probe = jest.fn<() => Promise<void>>();
+  const isBusy = jest.fn<() => boolean>();
+  let health: PlantsHealth;
 
   beforeEach(() => {
     jest.useFakeTimers();
-    sent.splice(0);
-    insert.mockReset().mockResolvedValue({ rows: [{}] });
-    repository = new PlantsRepository({} as PrismaService, pool);
+    probe.mockReset().mockResolvedValue();
+    isBusy.mockReset();
+    health = new PlantsHealth({ isBusy } as unknown as StorePool, { probe } as unknown as PlantsRepository);
   });
   afterEach(() => {
     jest.useRealTimers();
   });
 
-  it('should roll back, and say if the plant was left out', async () => {
-    insert.mockResolvedValueOnce({ rows: [] });
-    await expect(repository.probe()).rejects.toThrow(PlantLeftOutError);
-    expect([sent[0], sent.at(-1)]).toEqual(['BEGIN', 'ROLLBACK']);
-    expect(client.release).toHaveBeenCalledTimes(1);
+  const outcomeAfter = async (milliseconds: number): Promise<string> => {
+    await jest.advanceTimersByTimeAsync(milliseconds);
+    return health.check().then(
+      () => health.degradation ?? 'ready',
+      (error: unknown) => (error as Error).message,
+    );
+  };
+
+  it('should share a probe among those who ask while it runs, and for two seconds after its begin', async () => {
+    probe.mockImplementationOnce(() => new Promise((_, reject) => setTimeout(reject, 500, new Error('reset'))));
+    const together = [outcomeAfter(0), outcomeAfter(0)];
+    await jest.advanceTimersByTimeAsync(500);
+    const failures = [...(await Promise.all(together)), await outcomeAfter(1400)];
+    expect(failures).toEqual(Array(3).fill('the database cannot be reached'));
+    expect(await outcomeAfter(100)).toBe('ready');
+    expect(probe).toHaveBeenCalledTimes(2);
   });
 
-  it('should ask for room for a minute after it has found none', async () => {
-    const isLargeAfter = async (milliseconds: number, failure?: Error): Promise<boolean> => {
-      jest.advanceTimersByTime(milliseconds);
-      if (failure) insert.mockRejectedValueOnce(failure);
-      await repository.probe().catch(() => undefined);
-      return sent.findLast((sql) => sql.startsWith('INSERT'))?.includes('generate_series') ?? false;
-    };
-    expect(await isLargeAfter(0, refused('53300'))).toBe(false);
-    expect(await isLargeAfter(0, refused('53100'))).toBe(false);
-    expect(await isLargeAfter(2000, refused('53100'))).toBe(true);
-    expect(await isLargeAfter(50_000)).toBe(true);
-    expect(await isLargeAfter(11_000)).toBe(false);
+  it('should not wait longer than two seconds, and keep the last result while every connection is in use', async () => {
+    probe.mockReturnValue(new Promise(() => undefined));
+    for (const expected of ['the database did not answer within 2000 ms', 'ready']) {
+      isBusy.mockReturnValue(expected === 'ready');
+      const outcome = outcomeAfter(0);
+      await jest.advanceTimersByTimeAsync(2000);
+      expect(await outcome).toBe(expected);
+    }
+    expect(probe).toHaveBeenCalledTimes(1);
+  });
+
+  const refusal = (code: string, routine = ''): Error =>
+    Object.assign(new pg.DatabaseError('refused', 0, 'error'), { code, routine, severity: 'ERROR' });
+  const noConnection = new DatabaseUnreachableError('', { cause: refusal('28P01') });
+
+  it.each<[what: string, Error, RegExp]>([
+    ['a standby', refusal('25006'), /^the database accepts no writes: it is a standby, or read-only$/],
+    ['a full disk', refusal('53100'), /^the disk of the database is full$/],
+    ['a missing column', refusal('42703'), /^the database refuses creates \(SQLSTATE 42703\)$/],
+    ['a wrong password', noConnection, /^the database refuses creates \(SQLSTATE 28P01\)$/],
+    [
+      'a missing right',
+      refusal('42501', 'aclcheck_error'),
+      /^the role lacks a right that a create needs: `plant-store/,
+    ],
+    ['a policy', refusal('42501'), /^degraded: .* refuses an ordinary plant \(SQLSTATE 42501\)$/],
+    ['a constraint', refusal('23514'), /^degraded: .* refuses an ordinary plant \(SQLSTATE 23514\)$/],
+    ['a rule', new PlantLeftOutError(), /^degraded: .* refuses an ordinary plant$/],
+  ])('should say why after %s, also while the next probe gets no connection', async (_, error, reason) => {
+    probe.mockRejectedValueOnce(error).mockRejectedValueOnce(new DatabaseOverloadedError('busy'));
+    for (const later of [0, 2000]) expect(await outcomeAfter(later)).toMatch(reason);
+    expect(probe).toHaveBeenCalledTimes(2);
   });
 });

@@ -1,64 +1,89 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
-import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
-import { until } from '../../test/support/until.js';
 import { reasonOf } from '../util/text.js';
-import { DatabaseLostError, DatabaseUnreachableError } from './database.errors.js';
-import { PrismaService } from './prisma.service.js';
+import {
+  DatabaseLostError,
+  DatabaseOverloadedError,
+  DatabaseTimeoutError,
+  isPlantRejected,
+  isRejection,
+  isUndecided,
+  keepsSession,
+  storageError,
+} from './database.errors.js';
 import { StorePool, UrlPool } from './store-pool.js';
 
-const TIMEOUT = 500;
-const SLEEP = 'SELECT pg_catalog.pg_sleep(60)::text';
+/** What pg, or the network, gives for an error. */
+const answer = (code: string, severity?: string): Error =>
+  Object.assign(new pg.DatabaseError('', 0, 'error'), { code, severity });
+/** An error of Prisma's client for a rejection. */
+const ofPrisma = (originalCode?: string, code = 'P2010'): Error =>
+  Object.assign(new Error(), { code, meta: { driverAdapterError: { cause: { originalCode } } } });
+
+describe('A failed statement', () => {
+  it.each<[string, string, string | undefined, boolean, boolean]>([
+    ['a constraint is violated', '23514', 'ERROR', true, true],
+    ['a constraint is violated, in another language', '23514', 'FEHLER', true, true],
+    ['the server has a bug', 'XX000', 'ERROR', true, true],
+    ['the server is read-only for now', '25006', 'ERROR', true, false],
+    ['the statement was cancelled', '57014', 'ERROR', true, false],
+    ['the session was ended', '57P01', 'FATAL', false, false],
+    ['the severity is in an unknown language', '53100', 'ERREUR', false, false],
+    ['the network failed', 'EPIPE', undefined, false, false],
+  ])('should, if %s (%s, %s), be a rejection: %s, and leave its session good: %s', (_, code, severity, ...expected) => {
+    const error = answer(code, severity);
+    expect([isRejection(error), keepsSession(error)]).toEqual(expected);
+  });
+
+  it.each([
+    ['the server is read-only for now', 50300, false, ofPrisma('25006')],
+    ['an operator intervened', 50300, false, ofPrisma('57P03')],
+    ['an object was in use', 50300, true, ofPrisma('55P03')],
+    ['all connections stayed busy', 50301, false, new DatabaseOverloadedError('')],
+    ['the statement was cancelled', 50400, false, ofPrisma('57014')],
+    ['no answer came in time', 50400, false, new DatabaseTimeoutError()],
+    ['the connection was lost by a rejection', 50400, false, new DatabaseLostError('', { cause: answer('57P01') })],
+    ['Prisma could not reach the server', 50400, false, ofPrisma(undefined, 'P1001')],
+    ['something that is no error was thrown', 50400, false, undefined],
+    ['a privilege is missing', 50000, false, ofPrisma('42501')],
+    ['a constraint is violated', 50000, true, ofPrisma('23505', 'P2002')],
+    ['the server has a bug', 50000, true, ofPrisma('XX000')],
+  ])('should, if %s, be %d, perhaps for one plant alone: %s', (_, error, isOfOne, cause) => {
+    const failure = storageError(cause);
+    expect([failure.error, failure.cause, isUndecided(cause)]).toEqual([error, cause, error === 50400]);
+    // Of what is undecided, nothing is sent alone.
+    if (error !== 50400) expect(isPlantRejected(cause)).toBe(isOfOne);
+  });
+
+  it('should say in one line why no address of a host could be reached', () => {
+    const [refused, late] = [new Error('connect ECONNREFUSED ::1:5432'), new Error(' it took\n  too long\n')];
+    expect(reasonOf(new AggregateError([refused, late, refused]))).toBe(`${refused.message}; it took too long`);
+  });
+});
 
 describe(StorePool.name, () => {
   let database: TestDatabase;
-  let proxy: TcpProxy;
   let ours: UrlPool;
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    proxy = await TcpProxy.start(database.url);
   });
   afterEach(() => ours.onApplicationShutdown());
-  afterAll(async () => {
-    await proxy.close();
-    await database.drop();
-  });
+  afterAll(() => database.drop());
 
-  const open = (parameters: string, timeout = TIMEOUT): void => {
-    const url = `${proxy.url}${proxy.url.includes('?') ? '&' : '?'}${parameters}`;
-    ours = new UrlPool({ url, size: 1, timeout });
+  const open = (parameters: Record<string, string> = {}): void => {
+    const url = new URL(database.url);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    ours = new UrlPool({ url: url.href, size: 1, timeout: 500 });
   };
   const pid = async (): Promise<unknown> => (await ours.select<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0];
-  const sleeping = (): Promise<unknown[]> =>
-    database.query(`SELECT FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%' AND pid <> pg_backend_pid()`);
-
-  it.each<[string, string, (prisma: PrismaService) => Promise<unknown>]>([
-    ['a statement', 'canceling statement due to statement timeout', (prisma) => prisma.$queryRawUnsafe(SLEEP)],
-    [
-      'a statement that the server does not limit',
-      'did not answer within',
-      (prisma) =>
-        prisma.$transaction(async (own) => {
-          await own.$executeRaw`SET LOCAL statement_timeout = 0`;
-          await own.$queryRawUnsafe(SLEEP);
-        }),
-    ],
-  ])('should end on the server what is late, and use the place of its connection: %s', async (_, message, send) => {
-    open('');
-    const prisma = new PrismaService(ours);
-    await prisma.$queryRaw`SELECT 1`;
-    await expect(send(prisma)).rejects.toThrow(message);
-    await until(async () => (await sleeping()).length === 0);
-    await until(() => ours.connectionsInUse === 0);
-    expect(await pid()).toEqual({ pid: expect.any(Number) });
-  });
 
   it.each([
-    ['cancelled', SLEEP, '57014'],
+    ['cancelled', 'SELECT pg_sleep(60)::text', '57014'],
     ['refused as the server is read-only', 'CREATE TABLE refused ()', '25006'],
   ])('should use a connection again after a rejection, unless its statement was %s', async (_, sql, code) => {
-    open('options=-c%20default_transaction_read_only%3Don');
+    open({ options: '-c default_transaction_read_only=on' });
     const first = await pid();
     await expect(ours.select('SELECT (1 / 0)::text')).rejects.toMatchObject({ code: '22012' });
     expect(await pid()).toEqual(first);
@@ -67,53 +92,21 @@ describe(StorePool.name, () => {
   });
 
   // What a role, a database, PGOPTIONS or the URL sets must not change what is stored or answered.
-  it.each(['', 'pgbouncer=true&'])('should set in a session all that the store relies on: %s', async (mode) => {
-    const odd = {
-      synchronous_commit: 'off',
-      array_nulls: 'off',
-      client_min_messages: 'error',
-      TimeZone: 'Asia/Kathmandu',
-      DateStyle: 'German',
-      lock_timeout: '7',
-      extra_float_digits: '-15',
-    };
-    const options = Object.entries(odd).map(([name, value]) => `-c ${name}=${value}`);
-    open(`${mode}options=${encodeURIComponent(`${options.join(' ')} -c default_transaction_isolation=serializable`)}`);
-    const settings = await ours.select<{ name: string; value: string }>(
-      `SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name`,
-      [[...Object.keys(odd), 'transaction_isolation']],
-    );
-    expect(Object.fromEntries(settings.map(({ name, value }) => [name, value]))).toEqual({
-      synchronous_commit: 'on',
-      array_nulls: 'on',
-      client_min_messages: 'notice',
-      TimeZone: 'UTC',
-      DateStyle: 'ISO, MDY',
-      lock_timeout: '0',
-      extra_float_digits: '1',
-      transaction_isolation: 'read committed',
-    });
-  });
-
-  it('should leave a commit that waits until its standby has applied it', async () => {
-    open('options=-c%20synchronous_commit%3Dremote_apply');
-    expect(await ours.select('SHOW synchronous_commit')).toEqual([{ synchronous_commit: 'remote_apply' }]);
-  });
-
-  it('should say of a connection that is lost that the outcome is unknown, and of none that nothing was sent', async () => {
-    open('', 60_000);
-    const lost = expect(new PrismaService(ours).$queryRawUnsafe(SLEEP)).rejects.toThrow(DatabaseLostError);
-    await until(async () => (await sleeping()).length > 0);
-    proxy.reset();
-    await lost;
-    await expect(new PrismaService(ours).$queryRawUnsafe('SELECT 1')).rejects.toThrow(DatabaseUnreachableError);
-    proxy.restore();
-  });
-});
-
-describe(reasonOf.name, () => {
-  it('should say in one line why no address of a host could be reached', () => {
-    const [refused, late] = [new Error('connect ECONNREFUSED ::1:5432'), new Error(' it took\n  too long\n')];
-    expect(reasonOf(new AggregateError([refused, late, refused]))).toBe(`${refused.message}; it took too long`);
+  it.each(['false', 'true'])('should set all that the store relies on, with pgbouncer=%s', async (pgbouncer) => {
+    const settings = [
+      ['synchronous_commit', 'off', 'on'],
+      ['array_nulls', 'off', 'on'],
+      ['client_min_messages', 'error', 'notice'],
+      ['TimeZone', 'Asia/Kathmandu', 'UTC'],
+      ['DateStyle', 'German', 'ISO, MDY'],
+      ['lock_timeout', '7', '0'],
+      ['extra_float_digits', '-15', '1'],
+      ['default_transaction_isolation', 'serializable', 'read committed'],
+    ] as const;
+    open({ pgbouncer, options: settings.map(([name, odd]) => `-c ${name}=${odd}`).join(' ') });
+    const expected = settings.map(([name, , value]) => ({ name: name.replace('default_', ''), value }));
+    const sql = 'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name';
+    const names = expected.map(({ name }) => name);
+    expect(await ours.select(sql, [names])).toEqual(expected);
   });
 });
