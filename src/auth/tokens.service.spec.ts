@@ -78,15 +78,6 @@ describe(TokensService.name, () => {
     expect(Number(record.expiresAt) - Number(record.createdAt)).toBe(DAY_SECONDS * 1000);
   });
 
-  it('should read rows that were written by hand, and end at infinity', async () => {
-    await issueToken(database, { name: 'shop', expires: 'infinity' });
-    await database.query('UPDATE access_tokens SET scopes = NULL');
-    expect((await one.rotate('shop', 0)).record).toMatchObject({ expiresAt: null, state: 'valid', scopes: [] });
-    await database.query("UPDATE access_tokens SET expires_at = '-infinity', revoked_at = NULL");
-    const ended = { expiresAt: new Date(0), state: 'expired', scopes: [] };
-    expect(await one.list()).toMatchObject([ended, ended]);
-  });
-
   it('should say what is unknown if the commit is not confirmed, and else that nothing was changed', async () => {
     const proxy = await TcpProxy.start(database.url);
     const other = open(proxy.url);

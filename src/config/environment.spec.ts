@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { initialText, readConfiguration, readEnvironment, SECRETS } from './environment.js';
@@ -35,7 +35,6 @@ describe(readEnvironment.name, () => {
     [{ DOCS: 'off' }, { DOCS: false }],
     // Compose passes a variable that is not set as an empty one.
     [{ MAX_CONNECTIONS: ' ' }, { MAX_CONNECTIONS: 10_000 }],
-    [{ HOST: '::1' }, { HOST: '::1' }],
     [{}, { HOST: '127.0.0.1' }],
     [{ DATABASE_URL: 'postgresql://db/plants' }, { HOST: '0.0.0.0' }],
   ])('should read %j as %j', (variables, environment) => {
@@ -49,7 +48,6 @@ describe(readEnvironment.name, () => {
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a b', '/%61', '/../a', '/a/.', '/a?b', '/a#b']],
     ['STORAGE_TIMEOUT', ['0', '86400001', '5s']],
     ['BODY_LIMIT', ['0', '1mb', '1000000000000']],
-    ['ERROR_STATUS', ['400', '__proto__']],
     ['DOCS', ['constructor', 'ON!']],
     ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https://a.b#a', 'https://a.b?a=b']],
   ])('should refuse a wrong %s, and say what it is and should be', (name, texts) => {
@@ -64,7 +62,6 @@ describe(readEnvironment.name, () => {
     [{ DRAIN_DELAY: '10001' }, 'DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (10000)'],
     [{ PORT: '9464' }, 'MANAGEMENT_PORT: is that of PORT too'],
     [{ JWT_ISSUER: 'https://a.b' }, 'JWT_AUDIENCE: is missing, should be set, or JWT_ISSUER be left out'],
-    [{ JWT_AUDIENCE: 'plants' }, 'JWT_ISSUER: is missing, should be set, or JWT_AUDIENCE be left out'],
     [{ LOG_LEVEL: `a\u001b\n${'b'.repeat(99)}` }, `LOG_LEVEL: is "a\\u001b\\n${'b'.repeat(56)}…", should be`],
     // What could not be read is not called missing.
     [
@@ -73,7 +70,6 @@ describe(readEnvironment.name, () => {
     ],
     [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS: the file of ACCESS_TOKENS_FILE cannot be read (ENOENT)'],
     [{ ACCESS_TOKENS: `${TOKEN} hunter2` }, 'ACCESS_TOKENS: token 2 of 2 is too short'],
-    [{ DATABASE_URL: 'mysql://user:hunter2@host/plants' }, 'DATABASE_URL: must be a PostgreSQL URL'],
     [{ ...ISSUER, JWT_ISSUER: 'https://a:hunter2@b.example' }, 'JWT_ISSUER: holds a user or password, should be'],
   ])('should with %j say %s, and show no secret', (variables, start) => {
     const faults = faultsOf(variables);
@@ -102,11 +98,6 @@ describe(readEnvironment.name, () => {
       // pg reads PGHOST from there.
       const set = Object.keys(process.env).sort();
       expect([faults, set]).toEqual([[], ['BODY_LIMIT', 'DATABASE_URL', 'PGHOST', 'PORT']]);
-    });
-
-    it('should say that .env cannot be read', async () => {
-      mkdirSync(join(folder, '.env'));
-      expect((await readConfiguration()).faults).toEqual(['.env: cannot be read (EISDIR), should be a file']);
     });
 
     it('should read a secret from a file, without a byte order mark and the end of its line', () => {

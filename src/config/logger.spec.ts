@@ -21,10 +21,8 @@ describe(ServiceLogger.name, () => {
   });
 
   const garden = new Logger('Garden');
-  const lines = (): Record<string, unknown>[] => {
-    const texts = written.split('\n').slice(0, -1);
-    return texts.map((line) => JSON.parse(line) as Record<string, unknown>);
-  };
+  const lines = (): Record<string, unknown>[] =>
+    written.split(/\n(?!$)/).map((line) => JSON.parse(line) as Record<string, unknown>);
 
   it.each([
     ['all', 30],

@@ -46,9 +46,11 @@ describe(parseExactJson.name, () => {
       // Nobody asks for the one that an assignment would not keep.
       const names = Object.keys(Object(parsed) as object).filter((name) => name !== '__proto__');
       const found = outcomeOf(() => parseExactJson(text, names));
-      // JSON.parse takes the last one of equal keys: the one thing in which the two differ on purpose.
+      // JSON.parse takes the last one of equal keys: the one thing in which the two differ on purpose, see the contract.
       if (parsed === 'is no JSON' || found === 'repeats a key') {
         expect(['is no JSON', 'repeats a key']).toContain(found);
+        // What JSON.stringify writes repeats none.
+        expect(text).not.toBe(JSON.stringify(parsed));
         return;
       }
       accepted += 1;
@@ -63,22 +65,6 @@ describe(parseExactJson.name, () => {
     });
     fc.assert(property, { numRuns: 2000 });
     expect(accepted).toBeGreaterThan(400);
-  });
-
-  it('should refuse a key that is repeated, at any depth and however it is written', () => {
-    const odd = fc.constantFrom('__proto__', 'toString', '', '5', '"5', 'x5');
-    const keys = fc.oneof(fc.string({ unit: 'binary' }), odd, fc.nat(20).map(String));
-    const places = fc.constantFrom('$', '[$]', '{"x": $}', '[[{"a": 1, "b": [{}, $]}]]', '[{"a": 1}, {"a": $}]');
-    const property = fc.property(fc.uniqueArray(keys, { minLength: 1 }), fc.nat(), places, (unique, at, place) => {
-      const again = (unique[at % unique.length] ?? '').replace(/[^]/g, (unit) =>
-        at % 2 ? `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}` : JSON.stringify(unit).slice(1, -1),
-      );
-      const members = unique.map((key) => `${JSON.stringify(key)}: 1`).join();
-      const within = (object: string): string => place.replace('$', () => object);
-      expect(outcomeOf(() => parseExactJson(within(`{${members}}`), []))).not.toBe('repeats a key');
-      expect(outcomeOf(() => parseExactJson(within(`{${members}, "${again}": 1}`), []))).toBe('repeats a key');
-    });
-    fc.assert(property, { numRuns: 300 });
   });
 });
 

@@ -73,14 +73,14 @@ class World implements PlantStatements {
   }
 
   insert(plants: readonly PlantRecord[]): Promise<string[]> {
-    let stored: string[] = [];
+    const stored: string[] = [];
     const outcome = this.outcomeOf(plants);
     const commit = (): void => {
-      const inserted = plants.filter(({ id, name }) => name !== 'left out' && !this.rows.has(id));
-      const free = inserted.filter(({ id }, at) => inserted.findIndex((other) => other.id === id) === at);
-      for (const plant of free)
+      for (const plant of plants) {
+        if (plant.name === 'left out' || this.rows.has(plant.id)) continue;
         this.rows.set(plant.id, { plant, isDurable: !(outcome.error instanceof DatabaseTimeoutError) });
-      stored = free.map(({ writeId }) => String(writeId));
+        stored.push(String(plant.writeId));
+      }
     };
     if (outcome.commitAfter !== undefined) this.time.after(outcome.commitAfter, commit);
     return this.call('insert', plants, outcome, () => stored);

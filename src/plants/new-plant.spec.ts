@@ -49,8 +49,6 @@ describe('A plant that code gives', () => {
     ['a cycle', { ...ROSE, name: cycle }, 'name is an object; it must be a string'],
     ['100,000 levels', { id: deep, name: 'Rose' }, `id is an array; ${INTEGER}`],
     ['a function', { ...ROSE, tag: () => 'x' }, 'tag is a function; it must be a string'],
-    ['a symbol', { ...ROSE, tag: Symbol('x') }, 'tag is a symbol; it must be a string'],
-    ['a promise', { ...ROSE, tag: Promise.resolve('x') }, 'tag is an object; it must be a string'],
     ['a throwing getter', withGetter(ROSE, 'tag', refuse), 'tag cannot be read; it must be a string'],
     ['an endless getter', withGetter(ROSE, 'name', endless), 'name cannot be read; it must be a string'],
     ['a hostile Proxy', { ...ROSE, tag: hostile() }, 'tag cannot be read; it must be a string'],
@@ -95,19 +93,13 @@ describe('A plant that code gives', () => {
       expect(await failureOf(ROSE, { creator })).toMatchObject({ name: TypeError.name, message });
   });
 
-  it.each<[what: string, given: object]>([
-    ['numbers and null', { id: 2 ** 53, name: 5, tag: null }],
-    ['texts and lists', { id: '1', name: '\0', tag: [{}] }],
-    ['nothing and an object', { name: { id: 1 }, tag: '\ud800' }],
-  ])('should have the same faults for the ValidationPipe of a host: %s', async (_, given) => {
+  it('should have a rule for every field, and the same faults for the ValidationPipe of a host', async () => {
+    expect(Object.keys(new NewPlant())).toEqual(PLANT_FIELDS);
+    const given = { id: 2 ** 53, name: '\ud800\0', tag: [{}] };
     const validating = new ValidationPipe().transform(given, { type: 'body', metatype: NewPlant });
     const failure: unknown = await validating.catch((error: unknown) => error);
     const { message } = (failure as BadRequestException).getResponse() as { message: string[] };
     expect(message.length).toBe(3);
     expect(await failureOf(given)).toMatchObject({ message: `This is not a plant: ${message.join('. ')}.` });
-  });
-
-  it('should have a rule for every property', () => {
-    expect(Object.keys(new NewPlant())).toEqual(PLANT_FIELDS);
   });
 });

@@ -74,7 +74,6 @@ describe(parseDatabaseUrl.name, () => {
     ['postgresql://gardener:secret@db/plants', 'password other than the one given'],
     ['postgresql://gardener:hidden@db:99999/plants', 'must have a port or a PGPORT from 1 to 65535'],
     ['postgresql://db/plants?sslmode=secret', 'an sslmode or a PGSSLMODE out of disable, prefer, require'],
-    ['postgresql://db/plants?sslnegotiation=secret', 'an sslnegotiation or a PGSSLNEGOTIATION out of postgres, direct'],
     ['postgresql://db/plants?sslrootcert=/secret', 'sslrootcert, sslcert or sslkey that cannot be read (ENOENT)'],
     ['postgresql://db/plants?sslmode=verify-ca&uselibpqcompat=true', 'sslmode=verify-ca without an sslrootcert'],
     [`postgresql://db/plants?schema=${'s'.repeat(64)}`, '1 to 63 bytes'],
