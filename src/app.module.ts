@@ -55,7 +55,7 @@ export class AppModule {
         { provide: APP_FILTER, useFactory: () => new AllExceptionsFilter(environment.ERROR_STATUS) },
         {
           provide: Metrics,
-          useFactory: (...store: [PlantsMetrics, StorePool, IssuedTokenVerifier]) => metrics.observe(...store),
+          useFactory: (...store: [PlantsMetrics, StorePool, IssuedTokenVerifier]) => metrics.attach(...store),
           inject: [PlantsMetrics, StorePool, IssuedTokenVerifier],
         },
         {

@@ -3,11 +3,11 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { warnIfNoToken } from './auth/token-store.js';
+import { warnIfNoToken } from './auth/token-lookup.js';
 import { packageVersion } from './config/package-files.js';
 import { parseDatabaseUrl } from './prisma/database-url.js';
 import { StorePool } from './prisma/store-pool.js';
-import type { RequestObserver } from './http/request-context.js';
+import type { ResponseHook } from './http/request-context.js';
 import { quote } from './util/text.js';
 import { AccessLog } from './server/access-log.js';
 import { ConfigurationError, type Environment, hasNoConfiguredToken } from './config/environment.js';
@@ -23,11 +23,11 @@ import { AppModule } from './app.module.js';
 export async function createApp(environment: Environment): Promise<NestExpressApplication> {
   const logger = new ServiceLogger(environment);
   const metrics = new Metrics();
-  const observers: RequestObserver[] = [metrics];
-  if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log')) observers.push(new AccessLog(environment));
+  const hooks: ResponseHook[] = [metrics];
+  if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log')) hooks.push(new AccessLog(environment));
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(environment, metrics),
-    new PlantStoreAdapter(environment, observers),
+    new PlantStoreAdapter(environment, hooks),
     // The route of the plants reads its body itself, after the guard.
     { bodyParser: false, abortOnError: false, logger },
   );
@@ -63,8 +63,8 @@ export async function listen(app: INestApplication, environment: Environment): P
   logger.log(`Listening on ${urls.public}${environment.BASE_PATH}/plants`);
   const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
   logger.log(`Started plant-store ${packageVersion()}`, { node: process.version, ...urls, database, production });
-  const { select, schema } = app.get(StorePool, { strict: false });
-  if (hasNoConfiguredToken(environment)) void warnIfNoToken(select, schema);
+  const { execute, schema } = app.get(StorePool, { strict: false });
+  if (hasNoConfiguredToken(environment)) void warnIfNoToken(execute, schema);
   return urls.public;
 }
 

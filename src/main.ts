@@ -30,7 +30,7 @@ async function bootstrap(): Promise<void> {
 
 // V8 lets a small heap grow fourfold before it collects it: 165 MB instead of 240.
 setFlagsFromString('--heap-growing-percent=60');
-// V8 takes objects of a request for long-lived ones under load. Each would keep its whole request until a full
+// Under load, V8 would make objects of a request where long-lived ones are. Each keeps its whole request there until a full
 // collection of garbage. That costs a quarter of the CPU time.
 setFlagsFromString('--no-allocation-site-pretenuring');
 const [, entry = '', ...args] = process.argv;

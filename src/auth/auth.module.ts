@@ -1,6 +1,6 @@
 import { ConfigurableModuleBuilder, Module, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { assertNotOfRequest } from '../util/options.js';
+import { assertNotRequestScoped } from '../util/options.js';
 import { AUTH_MODULE, authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOptions } from './auth.options.js';
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
@@ -50,6 +50,6 @@ export class PlantsAuthModule extends ConfigurableModuleClass implements OnModul
   }
 
   onModuleInit(): void {
-    assertNotOfRequest(this.moduleRef, PlantsAuthOptions, AUTH_MODULE);
+    assertNotRequestScoped(this.moduleRef, PlantsAuthOptions, AUTH_MODULE);
   }
 }

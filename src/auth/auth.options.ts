@@ -1,9 +1,15 @@
 import { isString } from 'class-validator';
 import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, MILLISECONDS } from '../prisma/database.options.js';
 import { checkOptions, describeFound, type OptionsOf, Nested, oneOf, Rule, ShouldBe } from '../util/options.js';
-import { isHttpUrl } from '../util/text.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
+
+/** Whether this is an HTTP URL without user and fragment, and without a query unless `query` allows one. */
+export function isHttpUrl(text: unknown, { query = false } = {}): text is string {
+  if (typeof text !== 'string' || !/^https?:\/\/[^\s#]+$/i.test(text) || !URL.canParse(text)) return false;
+  const { username, password } = new URL(text);
+  return username === '' && password === '' && (query || !text.includes('?'));
+}
 
 export const ISSUER = [
   'a URL such as https://id.example.com, without user, query or fragment',
@@ -58,7 +64,7 @@ export class PlantsAuthOptions {
   /** The OpenID Connect issuer whose JWTs are valid. @defaultValue none */
   @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
   jwt?: JwtOptions | undefined;
-  /** A verifier of the application. It replaces the three above. @defaultValue none */
+  /** A verifier of the application, instead of the three above. @defaultValue none */
   @Rule(verifierFault)
   verifier?: TokenVerifier | undefined;
 }

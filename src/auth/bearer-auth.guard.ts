@@ -8,7 +8,7 @@ import { type Principal, principalOf, refusalOf, requiredScopes } from './token-
 
 type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
 
-/** The guard of Nest, whose own type leaves some members out. With it, the types of passport would become part of our declarations. */
+/** Nest's guard with all its members. Its own type would bring the types of passport into the declarations for hosts. */
 interface PassportGuard extends CanActivate {
   options: object;
   canActivate(context: ExecutionContext): Promise<boolean>;

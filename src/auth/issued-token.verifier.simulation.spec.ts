@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { makeToken, tokenKey } from './token-format.js';
-import type { TokenRow, TokenStore } from './token-store.js';
+import type { TokenRow, TokenLookup } from './token-lookup.js';
 
 const SEEDS = 300;
 const TIMEOUT = 3000;
@@ -75,7 +75,7 @@ async function simulate(seed: number): Promise<string[]> {
     throw new Error('trouble');
   };
   const done = (): Promise<void> => Promise.resolve();
-  const store = { assertReady: done, find: ask, recordUses: () => ask([]), end: done } as unknown as TokenStore;
+  const store = { assertReady: done, find: ask, recordUses: () => ask([]), end: done } as unknown as TokenLookup;
   const verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout: TIMEOUT }, store);
 
   const request = async (): Promise<void> => {

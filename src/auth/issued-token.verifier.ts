@@ -5,8 +5,8 @@ import { mistypedToken } from '../errors/api-error.js';
 import { quote, reasonOf } from '../util/text.js';
 import { withinTime } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
-import { isWellFormedToken, PREFIX, tokenKey } from './token-format.js';
-import { type TokenRow, TokenStore } from './token-store.js';
+import { isWellFormedToken, TOKEN_PREFIX, tokenKey } from './token-format.js';
+import { type TokenRow, TokenLookup } from './token-lookup.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
 /** A revocation takes effect within this time: a token is valid for so long after its confirmation. */
@@ -15,7 +15,7 @@ const MAX_CONFIRMATION_AGE_MS = 2000;
 const CONFIRM_EVERY_MS = 500;
 /** The pause after a failure. */
 const RETRY_MS = 100;
-/** This is less than the time that a stop gives to the database. */
+/** The longest wait for an answer of the database at the stop. */
 const SHUTDOWN_TIMEOUT_MS = 1500;
 /** The interval in which last uses are recorded and unused tokens forgotten. */
 const RECORD_EVERY_MS = 60_000;
@@ -24,7 +24,7 @@ const RECORD_EVERY_MS = 60_000;
 interface CachedToken {
   readonly id: number;
   readonly principal: Principal;
-  /** When the database was asked. It answers later, so an error is on the safe side. -Infinity: no longer valid. */
+  /** When the database was asked, which is before it looked. -Infinity: the token is no longer valid. */
   readonly confirmedAt: number;
   readonly expiresAt: number;
   usedAt: number;
@@ -58,13 +58,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   constructor(
     private readonly options: IssuedTokensOptions,
-    private readonly store: Pick<TokenStore, keyof TokenStore> = new TokenStore(options),
+    private readonly store: Pick<TokenLookup, keyof TokenLookup> = new TokenLookup(options),
   ) {
     super();
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    if (!token.startsWith(PREFIX)) return undefined;
+    if (!token.startsWith(TOKEN_PREFIX)) return undefined;
     const key = tokenKey(token);
     const known = this.cache.get(key);
     const now = performance.now();
@@ -78,7 +78,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   /** Seconds until the first token in use expires; Infinity if none does. */
-  get soonestEnd(): number {
+  get secondsToNextExpiry(): number {
     let soonest = Infinity;
     for (const { expiresAt } of this.cache.values()) soonest = Math.min(soonest, expiresAt);
     return (soonest - performance.now()) / 1000;
@@ -149,7 +149,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   private answer(lookUp: PendingLookUp, row: TokenRow | undefined): void {
     const { key, request, resolve } = lookUp;
-    // Otherwise the next statement, which begins before the request goes on, would look it up again.
+    // The next statement may begin before the request goes on, and would look the token up again.
     this.waiting.delete(lookUp);
     const known = row?.state === 'valid' ? this.cache.get(key) : undefined;
     if (known) known.usedAt = performance.now();

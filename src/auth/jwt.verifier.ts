@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose';
-import { escapeControls, isHttpUrl, quote, reasonOf } from '../util/text.js';
-import type { JwtOptions } from './auth.options.js';
+import { escapeControls, quote, reasonOf } from '../util/text.js';
+import { isHttpUrl, type JwtOptions } from './auth.options.js';
 import { tokenKey } from './token-format.js';
 import { MAX_PRINCIPAL_NAME_LENGTH, noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 

@@ -2,13 +2,13 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** The prefix of every issued token. */
-export const PREFIX = 'plant_';
+export const TOKEN_PREFIX = 'plant_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 32 characters have 190 random bits. */
 const RANDOM_LENGTH = 32;
 /** The length of a CRC-32 in base 62. */
 const CHECKSUM_LENGTH = 6;
-const TOKEN = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+const TOKEN = new RegExp(`^${TOKEN_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
 /** The b64token of RFC 6750, section 2.1. It follows "Bearer " in the header. */
 export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;
@@ -33,12 +33,12 @@ const TOKEN_LIKE = /plant_[0-9A-Za-z]{20,}|eyJ[\w.-]{17,}/g;
 
 export function makeToken(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-  return `${PREFIX}${random}${checksum(random)}`;
+  return `${TOKEN_PREFIX}${random}${checksum(random)}`;
 }
 
 /** Whether this may be an issued token. The checksum shows a typing error. */
 export function isWellFormedToken(text: string): boolean {
-  return TOKEN.test(text) && text.endsWith(checksum(text.slice(PREFIX.length, -CHECKSUM_LENGTH)));
+  return TOKEN.test(text) && text.endsWith(checksum(text.slice(TOKEN_PREFIX.length, -CHECKSUM_LENGTH)));
 }
 
 /** The digest that is stored. Nobody can turn it back into the token. */

@@ -3,7 +3,7 @@ import { Prisma } from '../prisma/generated/client.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
-import { TOKEN_STATE, type TokenState } from './token-store.js';
+import { TOKEN_STATE, type TokenState } from './token-lookup.js';
 
 /** No other program is likely to use this number, which spells "PLTK". */
 const LOCK_CLASS = 0x504c544b;
@@ -11,7 +11,7 @@ const TRANSACTION = { timeout: 10_000, maxWait: 10_000 };
 /** It is shorter than the time limit of the transaction, so that the server rolls back first. */
 const STATEMENT_TIMEOUT = Prisma.sql`SET LOCAL statement_timeout = 8000`;
 /** A token that expires at infinity or after 9999 counts as one that never does. An expiry before 1970 becomes 1970. */
-const RECORD = Prisma.sql`id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
+const TOKEN_COLUMNS = Prisma.sql`id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
   CASE WHEN expires_at < '9999-12-31'::timestamptz THEN GREATEST(expires_at, 'epoch'::timestamptz) END AS "expiresAt",
   last_used_at AS "lastUsedAt", ${Prisma.raw(TOKEN_STATE)} AS state`;
 
@@ -128,7 +128,7 @@ export class TokensService {
 
   /** `findMany` cannot read some times that were written by hand. */
   private find(transaction: Transaction, where: Prisma.Sql): Promise<TokenRecord[]> {
-    return transaction.$queryRaw`SELECT ${RECORD} FROM ${this.table} WHERE ${where} ORDER BY name COLLATE "C", id`;
+    return transaction.$queryRaw`SELECT ${TOKEN_COLUMNS} FROM ${this.table} WHERE ${where} ORDER BY name COLLATE "C", id`;
   }
 
   private async issue(

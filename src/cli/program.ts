@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
-import { assertNoFaults, ConfigurationError, initialText, readConfiguration, SECRETS } from '../config/environment.js';
+import { assertNoFaults, ConfigurationError, defaultText, readConfiguration, SECRETS } from '../config/environment.js';
 import { VARIABLES } from '../config/variable.js';
 import { exitCodeOf, printError } from '../server/process.js';
 import { print, table } from './output.js';
@@ -80,7 +80,7 @@ the service needs. If another session is in its way for 2 seconds, it exits with
 }
 
 function describeEnvironment(): string {
-  const rows = Array.from(VARIABLES, ([name, about]) => ['', name, initialText(name), about]);
+  const rows = Array.from(VARIABLES, ([name, about]) => ['', name, defaultText(name), about]);
   const secrets = SECRETS.map((name) => `${name}_FILE`).join(', ');
   return `
 Environment variables, with their defaults:

@@ -1,10 +1,10 @@
 import { Logger } from '@nestjs/common';
-import { warnIfNoToken, warnIfTokensUnusable } from '../auth/token-store.js';
+import { warnIfNoToken, warnIfTokensUnusable } from '../auth/token-lookup.js';
 import { type Query, withConnection } from '../prisma/connection.js';
 import { logWarnings, parseDatabaseUrl } from '../prisma/database-url.js';
 import { isConfigurationRefused, MigrationError } from '../prisma/database.errors.js';
 import { assertMigrated, assertSearchPath } from '../prisma/table-checks.js';
-import { findShards } from '../plants/shard-statements.js';
+import { findCitusShards } from '../plants/citus-table.js';
 import { assertInstalled } from '../config/package-files.js';
 import { adviceOn } from '../server/process.js';
 import { escapeLines, reasonOf } from '../util/text.js';
@@ -57,7 +57,7 @@ async function inspectDatabase(environment: Environment, collect: (fault: unknow
     // This comes first: a function of another role could answer the other checks.
     await assertSearchPath(query, database);
     await assertMigrated(query, database).catch(collectRefusal);
-    await findShards(query, database.schema).catch(collectRefusal);
+    await findCitusShards(query, database.schema).catch(collectRefusal);
     await warnIfTokensUnusable(query, database.schema);
     if (hasNoConfiguredToken(environment)) await warnIfNoToken(query, database.schema);
   };

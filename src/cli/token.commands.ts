@@ -7,7 +7,7 @@ import { STATEMENT_TIMEOUT_MS, withConnection } from '../prisma/connection.js';
 import { parseDatabaseUrl, schemaFault } from '../prisma/database-url.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import { UrlPool } from '../prisma/store-pool.js';
-import { LOCAL_URL } from '../embedded-postgres/embedded-postgres.js';
+import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/environment.js';
 import { printError } from '../server/process.js';
 import { print, table } from './output.js';
@@ -119,11 +119,11 @@ async function withTokens<T>(schema: string | undefined, work: (tokens: TokensSe
 }
 
 async function localUrl(): Promise<string> {
-  const url = await readFile(LOCAL_URL, 'utf8').catch(() => '');
+  const url = await readFile(LOCAL_URL_FILE, 'utf8').catch(() => '');
   if (url !== '') return url.trim();
   throw new ConfigurationError([
     'DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ' +
-      `no service with an embedded one was started in this folder (no ${LOCAL_URL})`,
+      `no service with an embedded one was started in this folder (no ${LOCAL_URL_FILE})`,
   ]);
 }
 

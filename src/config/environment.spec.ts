@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { initialText, readConfiguration, readEnvironment, SECRETS } from './environment.js';
+import { defaultText, readConfiguration, readEnvironment, SECRETS } from './environment.js';
 import { VARIABLES } from './variable.js';
 import { PACKAGE_FILE } from './package-files.js';
 
@@ -109,7 +109,7 @@ describe(readEnvironment.name, () => {
   });
 });
 
-const ROWS = Array.from(VARIABLES, ([name, about]) => ({ name, initial: initialText(name), about }));
+const ROWS = Array.from(VARIABLES, ([name, about]) => ({ name, initial: defaultText(name), about }));
 
 function exampleOf(): string {
   const files = SECRETS.map((name) => `${name}_FILE`).join(', ');

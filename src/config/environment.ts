@@ -4,6 +4,7 @@ import { validateSync } from 'class-validator';
 import { isUtf8 } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
@@ -11,7 +12,7 @@ import { DAY_MS, MILLISECONDS, POOL_SIZE } from '../prisma/database.options.js';
 import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
-import { ExplainedError, failureOf } from '../util/text.js';
+import { ExplainedError, messageIfThrows } from '../util/text.js';
 import { commaList, list, matching, number, onOff, Variable, VARIABLES, VariableWith, word } from './variable.js';
 
 /** A secret may also stand in the file that `<NAME>_FILE` names. No message shows it. */
@@ -29,8 +30,9 @@ const HOST = matching(
   'an IP address or a host name, without brackets or port',
   (text) => isIP(text) > 0 || /^[\w.-]*[a-z][\w.-]*$/i.test(text),
 );
-const PREFIX = matching('a path such as /api/v1, made of letters, digits and -._~, with no slash at its end', (text) =>
-  /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/.test(text),
+const PATH_PREFIX = matching(
+  'a path such as /api/v1, made of letters, digits and -._~, with no slash at its end',
+  (text) => /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/.test(text),
 );
 const ANY = ['a text', () => true] as const;
 
@@ -42,7 +44,7 @@ export class Environment {
   PORT = 3000;
   @Variable('Address of the public listener; 127.0.0.1 by default with the embedded database', HOST)
   HOST = '0.0.0.0';
-  @Variable('Prefix of /plants, such as /api/v1', PREFIX)
+  @Variable('Prefix of /plants, such as /api/v1', PATH_PREFIX)
   BASE_PATH = '';
   @Variable('PostgreSQL URL; without it an embedded server runs, unless in production', ANY, (text) => text.trim())
   DATABASE_URL?: string;
@@ -128,21 +130,22 @@ export interface ReadEnvironment {
   readonly faults: readonly string[];
 }
 
-/** Reads the variables of the process, and those of `.env` that are not set. These others go before both. */
-export async function readConfiguration(others: NodeJS.ProcessEnv = {}): Promise<ReadEnvironment> {
+/** Reads the variables of the process, and those of `.env` that it lacks. The overrides replace both. */
+export async function readConfiguration(overrides: NodeJS.ProcessEnv = {}): Promise<ReadEnvironment> {
   const fault = envFileFault();
   if (fault !== undefined) return { environment: new Environment(), faults: [`.env: ${fault}`] };
   let variables: NodeJS.ProcessEnv = {};
   // Nest also puts those of `.env` into the environment of the process, where pg and Node.js find theirs.
   await ConfigModule.forRoot({ validate: (found: NodeJS.ProcessEnv) => (variables = found) });
-  return readEnvironment({ ...variables, ...others });
+  return readEnvironment({ ...variables, ...overrides });
 }
 
 /** Nest would find no variable in a file of another encoding, and start with the defaults. */
 function envFileFault(): string | undefined {
-  if (!existsSync('.env')) return undefined;
+  const path = resolve('.env');
+  if (!existsSync(path)) return undefined;
   try {
-    const bytes = readFileSync('.env');
+    const bytes = readFileSync(path);
     return isUtf8(bytes) && !bytes.includes(0) ? undefined : 'is in another encoding, should be a text in UTF-8';
   } catch (error) {
     return `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''}), should be a file`;
@@ -159,7 +162,7 @@ export function assertNoFaults({ environment, faults }: ReadEnvironment): Enviro
 export function readEnvironment(variables: NodeJS.ProcessEnv): ReadEnvironment {
   const faults: string[] = [];
   const note = (name: string, check: () => unknown): void => {
-    const fault = failureOf(check);
+    const fault = messageIfThrows(check);
     if (fault !== undefined) faults.push(`${name}: ${fault}`);
   };
   const texts: Record<string, string> = {};
@@ -215,7 +218,7 @@ function textOf(name: string, variables: NodeJS.ProcessEnv): string {
 }
 
 /** The default of a variable, as a text. */
-export function initialText(name: string): string {
+export function defaultText(name: string): string {
   const value = new Environment()[name as Name];
   return value === true ? 'on' : value === false ? 'off' : (value?.toString() ?? '');
 }

@@ -5,7 +5,7 @@ import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ExplainedError, failureOf, reasonOf } from '../util/text.js';
+import { ExplainedError, messageIfThrows, reasonOf } from '../util/text.js';
 import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
 import { chooseDataFolder, prepareData } from './data-directory.js';
 import { dataDirectoryIn, type PostgresInstance, type ServerSettings, startServer } from './server.js';
@@ -13,8 +13,8 @@ import { dataDirectoryIn, type PostgresInstance, type ServerSettings, startServe
 /** The folder for the data of the embedded PostgreSQL, its URL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
 /** psql and `plant-store token` read the URL from this file. */
-export const LOCAL_URL = join(LOCAL_DIRECTORY, 'database-url');
-export const LOCAL_TOKEN = join(LOCAL_DIRECTORY, 'access-token');
+export const LOCAL_URL_FILE = join(LOCAL_DIRECTORY, 'database-url');
+export const LOCAL_TOKEN_FILE = join(LOCAL_DIRECTORY, 'access-token');
 /** How long the server of a killed service may take to end. */
 const LOCK_TIMEOUT_MS = 30_000;
 /** How long another service may take to end: Nest's watch starts the next one while the one before answers its requests. */
@@ -102,7 +102,7 @@ async function lockFolder(directory: string): Promise<FolderLock> {
       if (!TAKEN.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
     const owner = parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
-    const isAlive = failureOf(() => process.kill(owner, 0)) === undefined;
+    const isAlive = messageIfThrows(() => process.kill(owner, 0)) === undefined;
     // The server of a killed service is about to end, and so may another service be.
     if (performance.now() > start + (isAlive ? STOP_OF_OTHER_MS : LOCK_TIMEOUT_MS)) {
       throw new EmbeddedPostgresError(

@@ -3,7 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
 import { packageVersion } from '../config/package-files.js';
 import { Migrator } from '../prisma/migrator.js';
-import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN, LOCAL_URL } from './embedded-postgres.js';
+import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN_FILE, LOCAL_URL_FILE } from './embedded-postgres.js';
 
 /** The embedded PostgreSQL of a service without DATABASE_URL, with its tables and, where none is configured, a token. */
 export class LocalDatabase {
@@ -19,7 +19,7 @@ export class LocalDatabase {
     try {
       await new Migrator({ url: postgres.url }).migrate();
       // The port may differ at each start.
-      await writeSecret(LOCAL_URL, postgres.url);
+      await writeSecret(LOCAL_URL_FILE, postgres.url);
       environment.DATABASE_URL = postgres.url;
       const token = hasNoConfiguredToken(environment) ? await localToken() : undefined;
       if (token !== undefined) environment.ACCESS_TOKENS = [token];
@@ -38,7 +38,7 @@ export class LocalDatabase {
   async close(): Promise<void> {
     await this.postgres.stop();
     // Another program may get the port later, and must not get the password.
-    await rm(LOCAL_URL, { force: true });
+    await rm(LOCAL_URL_FILE, { force: true });
   }
 
   /** Prints how to use the store. */
@@ -62,10 +62,10 @@ export class LocalDatabase {
 
 /** Reads the access token of the local folder, or makes it at the first start. */
 async function localToken(): Promise<string> {
-  const kept = await readFile(LOCAL_TOKEN, 'utf8').catch(() => '');
+  const kept = await readFile(LOCAL_TOKEN_FILE, 'utf8').catch(() => '');
   if (kept !== '') return kept.trim();
   const token = randomBytes(24).toString('base64url');
-  await writeSecret(LOCAL_TOKEN, token);
+  await writeSecret(LOCAL_TOKEN_FILE, token);
   return token;
 }
 

@@ -1,5 +1,4 @@
 import { HttpException } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type ErrorNumber, statusOf } from './error-catalogue.js';
 
@@ -50,23 +49,7 @@ export class ApiError extends HttpException {
   }
 }
 
-/** The body of every failure, as a schema of OpenAPI. */
-export class ErrorBody {
-  @ApiProperty({
-    type: 'integer',
-    format: 'int32',
-    description: 'Error number. Its first three digits are the status that plain HTTP would have used.',
-    example: 40901,
-  })
-  error!: number;
-  @ApiProperty({
-    description: 'Error message text: what was wrong, where, and what would be right',
-    example: 'The id 5 is taken: a plant with this id exists already. Send another id.',
-  })
-  message!: string;
-}
-
-/** Such a request breaks HTTP or never ends. So nobody knows where the next request begins. */
+/** For a request that breaks HTTP or never ends: nobody knows where the next one begins. */
 const CLOSE = { headers: { Connection: 'close' } };
 const CREDENTIAL = '"Authorization: Bearer <ACCESS_TOKEN>"';
 const SEND_LATER = 'Nothing was written; send the request again later.';

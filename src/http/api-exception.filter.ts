@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject, Logger } from '@nestjs/common';
 import { inspect } from 'node:util';
-import { ApiError, storageTimeout, unforeseenFailure, unknownPath } from '../errors/api-error.js';
+import { ApiError, storageTimeout, unforeseenFailure } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, isServiceFailure } from '../errors/error-catalogue.js';
 import { nodeResponse, type PlatformResponse } from './platform.js';
 import { logWithFields, principalNameOf, requestContext, requestIdOf } from './request-context.js';
@@ -58,7 +58,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 }
 
-/** Answers every failure so: for the route of the store, and for the service. */
+/** Answers every failure with `{error, message}`: on the route of the store, and in the service. */
 @Catch()
 export class AllExceptionsFilter extends ApiExceptionFilter {
   override catch(exception: unknown, host: ArgumentsHost): void {
@@ -75,7 +75,6 @@ function toApiError(failure: unknown): ApiError {
   if (status >= 500) return unforeseenFailure(failure);
   // A host that stops waiting does not know whether the plant was stored.
   if (status === 408) return storageTimeout(failure);
-  if (status === 404) return unknownPath();
   const error = status === 429 ? 50301 : status * 100;
   return new ApiError(error in ERROR_CATALOGUE ? (error as ErrorNumber) : 40010, failure.message, { cause: failure });
 }

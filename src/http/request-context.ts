@@ -16,8 +16,8 @@ interface RequestContext {
 }
 
 /**
- * The property of a request that holds its principal. A guard of the host may set `user` to anything. Two copies of this
- * package may be in a process, one as ES modules and one as CommonJS.
+ * The property of a request that holds its principal: `user` may be set by a guard of the host too. The symbol is that of
+ * all copies of this package: one as ES modules and one as CommonJS may be in a process.
  */
 export const PRINCIPAL = Symbol.for('plant-store:principal');
 
@@ -29,32 +29,32 @@ export function principalNameOf(request: object): string | undefined {
 /** A symbol cannot collide with the properties of the platform. */
 const CONTEXT = Symbol.for('plant-store:request-context');
 
-export function requestContext(reply: PlatformResponse): RequestContext {
-  const response = nodeResponse(reply) as { [CONTEXT]?: RequestContext | undefined };
-  return (response[CONTEXT] ??= { requestId: undefined, error: 0, message: undefined, plantId: undefined });
+export function requestContext(response: PlatformResponse): RequestContext {
+  const carrier = nodeResponse(response) as { [CONTEXT]?: RequestContext | undefined };
+  return (carrier[CONTEXT] ??= { requestId: undefined, error: 0, message: undefined, plantId: undefined });
 }
 
-/** What the public listener calls for each request: the metrics and the access log. */
-export interface RequestObserver {
+/** What the public listener calls for each answer: the metrics, the access log and the graceful shutdown. */
+export interface ResponseHook {
   /**
-   * Called when an answer is sent, even if its connection is lost and no client reads it. It must not throw.
+   * Called before the head of an answer is sent, even if its connection is lost. It may change the head, and must not throw.
    *
    * @param durationMs from the arrival of the headers until the answer was ready
    */
-  answered(response: ServerResponse, durationMs: number): void;
+  beforeHead(response: ServerResponse, durationMs: number): void;
 }
 
 export const REQUEST_ID_HEADER = 'X-Request-Id';
 const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
 
 /** The id of the request: the one set by the host, or a plain `X-Request-Id` of the client, or a new one. */
-export function requestIdOf(reply: PlatformResponse): string {
-  return (requestContext(reply).requestId ??=
-    hostRequestId(reply) ?? clientRequestId(nodeResponse(reply).req) ?? randomUUID());
+export function requestIdOf(response: PlatformResponse): string {
+  return (requestContext(response).requestId ??=
+    hostRequestId(response) ?? clientRequestId(nodeResponse(response).req) ?? randomUUID());
 }
 
-function hostRequestId(reply: PlatformResponse): string | undefined {
-  const id = reply.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined;
+function hostRequestId(response: PlatformResponse): string | undefined {
+  const id = response.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined;
   return (Array.isArray(id) ? id[0] : id)?.toString();
 }
 

@@ -65,18 +65,18 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const [path] = url.split('?', 1);
-      if (path === '/livez') sendJson(response, 200, { status: 'ok' });
+      if (path === '/livez') respondJson(response, 200, { status: 'ok' });
       else if (path === '/readyz') {
         const readiness = await this.readiness();
-        sendJson(response, readiness.status === 'unavailable' ? 503 : 200, readiness);
+        respondJson(response, readiness.status === 'unavailable' ? 503 : 200, readiness);
       } else if (path === '/metrics') {
         const { status } = await this.readiness();
         const { text, type } = await this.metrics.expose(status !== 'unavailable');
-        send(response, 200, type, text);
-      } else sendJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
+        respond(response, 200, type, text);
+      } else respondJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
     } catch (error) {
       this.logger.error(error instanceof Error ? error.stack : error);
-      sendJson(response, 500, { message: 'The service could not answer. Its log says why.' });
+      respondJson(response, 500, { message: 'The service could not answer. Its log says why.' });
     }
   }
 
@@ -109,11 +109,11 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   }
 }
 
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  send(response, status, 'application/json', JSON.stringify(body));
+function respondJson(response: ServerResponse, status: number, body: object): void {
+  respond(response, status, 'application/json', JSON.stringify(body));
 }
 
-function send(response: ServerResponse, status: number, type: string, text: string): void {
+function respond(response: ServerResponse, status: number, type: string, text: string): void {
   const length = Buffer.byteLength(text);
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': length, 'Cache-Control': 'no-store' }).end(text);
 }

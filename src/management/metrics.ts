@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
-import { requestContext, type RequestObserver } from '../http/request-context.js';
+import { requestContext, type ResponseHook } from '../http/request-context.js';
 import type { PlantsMetrics } from '../plants/plants.metrics.js';
 import { MAX_BATCH_PLANTS } from '../plants/write-queue.js';
 import type { StorePool } from '../prisma/store-pool.js';
@@ -16,7 +16,7 @@ const ERRORS = [0, ...Object.keys(ERROR_CATALOGUE)].map(Number);
 const WRONG_TOKEN = [40101, 40102];
 
 /** The metrics of the service and its process, for Prometheus. */
-export class Metrics implements RequestObserver {
+export class Metrics implements ResponseHook {
   private readonly registry = new Registry();
   private readonly answers = this.counter(
     'requests_total',
@@ -46,7 +46,7 @@ export class Metrics implements RequestObserver {
     for (const outcome of ['success', 'refused', 'failed']) this.durations.zero({ outcome });
   }
 
-  answered(response: ServerResponse, durationMs: number): void {
+  beforeHead(response: ServerResponse, durationMs: number): void {
     const { error, plantId } = requestContext(response);
     // A page of the documentation.
     if (error === 0 && plantId === undefined) return;
@@ -57,8 +57,8 @@ export class Metrics implements RequestObserver {
   }
 
   /** Reads the counters of a store when it is asked, and observes its statements and its waits for a connection. */
-  observe(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): this {
-    this.gauge('token_expires_seconds', 'Until the first of the tokens in use ends.', () => tokens.soonestEnd);
+  attach(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): this {
+    this.gauge('token_expires_seconds', 'Until the first of the tokens in use ends.', () => tokens.secondsToNextExpiry);
     this.counter('plants_created_total', 'Plants that were created.', [], () => plants.created);
     this.gauge('creates_waiting', 'Creates that wait for a statement.', () => plants.countWaiting());
     this.gauge('creates_in_flight', 'Creates whose statement is in flight.', () => plants.inFlight);

@@ -11,9 +11,9 @@ import {
 import type { ApiError } from '../errors/api-error.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import type { PlantRecord, PlantStatements } from './plants.repository.js';
+import type { PlantRecord, PlantTable } from './plants.repository.js';
 import { writeOrRecognise } from './plants.service.js';
-import { ShardStatements } from './shard-statements.js';
+import { CitusTable } from './citus-table.js';
 
 declare const SIMULATION_SEEDS: number | string;
 
@@ -36,7 +36,7 @@ interface Outcome {
 }
 
 /** A database in which everything goes wrong that can. It writes down each promise that the writer does not keep. */
-class World implements PlantStatements {
+class World implements PlantTable {
   readonly isSharded: boolean;
   readonly time = new SimulatedTime();
   readonly rows = new Map<bigint, { readonly plant: PlantRecord; isDurable: boolean }>();
@@ -44,7 +44,7 @@ class World implements PlantStatements {
   /** Of each create by its write id. */
   readonly deadlines = new Map<bigint, number>();
   inFlight = 0;
-  private readonly ofShards = new ShardStatements({} as never, 'public', SHARDS, this.findExisting.bind(this));
+  private readonly ofShards = new CitusTable({} as never, 'public', SHARDS, this.findExisting.bind(this));
   /** Until then there is no connection, nothing may be written, or no standby confirms a commit. */
   private awayUntil = 0;
   private readOnlyUntil = 0;
@@ -62,8 +62,8 @@ class World implements PlantStatements {
     return this.isSharded ? this.ofShards.shardOf(plant) : 0;
   }
 
-  mayBeStored(error: unknown): boolean {
-    return this.isSharded ? this.ofShards.mayBeStored(error) : isUndecided(error);
+  isUndecided(error: unknown): boolean {
+    return this.isSharded ? this.ofShards.isUndecided(error) : isUndecided(error);
   }
 
   /** Returns the index of one of the parts, in proportion to their sizes. */

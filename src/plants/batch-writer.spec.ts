@@ -5,7 +5,7 @@ import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { DatabaseOverloadedError, isUndecided } from '../prisma/database.errors.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import type { PlantRecord, PlantStatements } from './plants.repository.js';
+import type { PlantRecord, PlantTable } from './plants.repository.js';
 
 const recordOf = (id: bigint, name = 'Rose'): PlantRecord => {
   return { id, writeId: id, name, tag: null, idempotencyKey: null, createdBy: null };
@@ -14,9 +14,9 @@ const recordOf = (id: bigint, name = 'Rose'): PlantRecord => {
 /** A writer on a database that stores every plant. It has one connection for statements. */
 function writerWith(onInsert: () => void): { time: SimulatedTime; writer: BatchWriter } {
   const time = new SimulatedTime();
-  const statements: PlantStatements = {
+  const statements: PlantTable = {
     shardOf: () => 0,
-    mayBeStored: isUndecided,
+    isUndecided: isUndecided,
     findExisting: () => Promise.resolve(new Map()),
     insert: (plants) => {
       onInsert();

@@ -1,8 +1,8 @@
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { DatabaseOverloadedError, isPlantRejected, PlantLeftOutError } from '../prisma/database.errors.js';
-import type { PlantRecord, PlantStatements } from './plants.repository.js';
+import type { PlantRecord, PlantTable } from './plants.repository.js';
 import type { PlantsMetrics } from './plants.metrics.js';
-import { type Batch, MAX_BATCH_PLANTS, openOf, PendingCreate, WriteQueue } from './write-queue.js';
+import { type Batch, MAX_BATCH_PLANTS, failLate, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** The most characters of creates without a result. Each takes two bytes, and is held twice: here and in a statement. */
 const MAX_PENDING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
@@ -13,7 +13,7 @@ const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
 
 export interface WriterLimits {
-  /** One of them is kept for the health check. */
+  /** If there are several, one is kept for the health check. */
   readonly connections: number;
   /** The most creates that may wait. */
   readonly waiting: number;
@@ -36,7 +36,7 @@ export class BatchWriter {
   private sweepTimer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly statements: PlantStatements,
+    private readonly table: PlantTable,
     private readonly limits: WriterLimits,
     private readonly metrics: PlantsMetrics,
   ) {
@@ -71,7 +71,7 @@ export class BatchWriter {
   }
 
   private queueOf(record: PlantRecord): WriteQueue {
-    const shard = this.statements.shardOf(record);
+    const shard = this.table.shardOf(record);
     let queue = this.queues.get(shard);
     if (queue === undefined) this.queues.set(shard, (queue = new WriteQueue()));
     return queue;
@@ -105,7 +105,7 @@ export class BatchWriter {
       if (batch === undefined) continue;
       this.queues.delete(shard);
       this.queues.set(shard, queue);
-      // Here it is the context of any create: that of the statement before, for example.
+      // The current async context may be that of an earlier statement, whose request has its answer.
       void batch.context.runInAsyncScope(() => this.write(queue, batch));
     }
   };
@@ -143,34 +143,34 @@ export class BatchWriter {
 
   /** Settles the creates of a batch. Returns those that are sent again. */
   private async insert({ creates, sentAt }: Batch): Promise<PendingCreate[]> {
-    const { metrics, statements } = this;
+    const { metrics, table } = this;
     let stored: Set<string>;
     try {
-      stored = new Set(await statements.insert(creates.map(({ record }) => record)));
+      stored = new Set(await table.insert(creates.map(({ record }) => record)));
     } finally {
       metrics.observeStatement(creates.length, performance.now() - sentAt);
     }
     metrics.created += stored.size;
     const conflicts = creates.filter((create) => {
       const isStored = stored.has(String(create.record.writeId));
-      if (isStored) create.succeed();
+      if (isStored) create.settle();
       return !isStored;
     });
-    return this.settleConflicts(openOf(conflicts, performance.now()));
+    return this.settleConflicts(failLate(conflicts, performance.now()));
   }
 
   /** The id is taken by another plant or by an earlier statement of this create, or a trigger left the plant out. */
   private async settleConflicts(creates: readonly PendingCreate[]): Promise<PendingCreate[]> {
     if (creates.length === 0) return [];
-    const plants = await this.statements.findExisting(creates.map(({ record }) => record));
+    const plants = await this.table.findExisting(creates.map(({ record }) => record));
     return creates.filter((create) => {
       const { id, writeId } = create.record;
       const existing = plants.get(id);
       if (existing && existing.writeId !== writeId) {
-        create.succeed(existing);
+        create.settle(existing);
       } else if (existing) {
         if (!create.isSettled) this.metrics.created += 1;
-        create.succeed();
+        create.settle();
       } else if (create.isLeftOut) {
         create.fail(new PlantLeftOutError());
       } else {
@@ -187,7 +187,7 @@ export class BatchWriter {
    */
   private sortFailed(creates: readonly PendingCreate[], error: Error): [PendingCreate[], PendingCreate[]] {
     const open = creates.filter(({ isSettled }) => !isSettled);
-    if (this.statements.mayBeStored(error)) {
+    if (this.table.isUndecided(error)) {
       for (const create of open) create.unconfirmed ??= error;
       return [open, []];
     }

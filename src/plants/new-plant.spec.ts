@@ -39,7 +39,7 @@ describe('A plant that code gives', () => {
   Reflect.set(service, 'writer', { create: (plant: object) => Promise.resolve(void stored.push(plant)) });
   beforeEach(() => void stored.splice(0));
 
-  const failureOf = async (plant: unknown, options = {}): Promise<ApiError> => {
+  const messageIfThrows = async (plant: unknown, options = {}): Promise<ApiError> => {
     const failure: unknown = await service.create(plant as never, options).catch((error: unknown) => error);
     expect(stored).toEqual([]);
     return failure as ApiError;
@@ -67,7 +67,7 @@ describe('A plant that code gives', () => {
     ],
     ['nothing', undefined, `id is missing; ${INTEGER}. name is missing; it must be a string`],
   ])('should be refused with all that is wrong with it, and not be stored: %s', async (_, given, faults) => {
-    const { error, message } = await failureOf(given);
+    const { error, message } = await messageIfThrows(given);
     expect([error, message]).toEqual([40003, `This is not a plant: ${faults}.`]);
   });
 
@@ -82,7 +82,7 @@ describe('A plant that code gives', () => {
     ['U+0000', '\0', 'contains U+0000'],
     ['half a character', '\udc00', 'half a character'],
   ])('should be refused with a key that cannot be stored: %s', async (_, idempotencyKey, message) => {
-    const failure = await failureOf(ROSE, { idempotencyKey });
+    const failure = await messageIfThrows(ROSE, { idempotencyKey });
     expect([failure.error, failure.message]).toEqual([40004, expect.stringContaining(message)]);
   });
 
@@ -90,7 +90,7 @@ describe('A plant that code gives', () => {
     const named = ['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name) => ({ name }));
     const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
     for (const creator of [...named, 'import', null])
-      expect(await failureOf(ROSE, { creator })).toMatchObject({ name: TypeError.name, message });
+      expect(await messageIfThrows(ROSE, { creator })).toMatchObject({ name: TypeError.name, message });
   });
 
   it('should have a rule for every field, and the same faults for the ValidationPipe of a host', async () => {
@@ -100,6 +100,6 @@ describe('A plant that code gives', () => {
     const failure: unknown = await validating.catch((error: unknown) => error);
     const { message } = (failure as BadRequestException).getResponse() as { message: string[] };
     expect(message.length).toBe(3);
-    expect(await failureOf(given)).toMatchObject({ message: `This is not a plant: ${message.join('. ')}.` });
+    expect(await messageIfThrows(given)).toMatchObject({ message: `This is not a plant: ${message.join('. ')}.` });
   });
 });

@@ -21,7 +21,7 @@ const INT64: FieldType<bigint> = {
   isRight: isInt64,
   faultOf: int64Fault,
 };
-/** Text that PostgreSQL can store. Every regular expression engine reads the pattern; surrogates are for the words. */
+/** Text that PostgreSQL can store. The pattern leaves surrogates out: not every regular expression engine knows them. */
 const TEXT: FieldType<string> = {
   schema: { type: String, pattern: '^[^\\x00]*$' },
   isRight: isStorableText,
@@ -132,11 +132,11 @@ export function isStorableText(value: unknown): value is string {
 const MAX_SHOWN_DIGITS = 40;
 
 /** Stands for a value that is no primitive. class-transformer would copy that, without an end if it is a cycle. */
-class Found {
+class Described {
   constructor(readonly words: string) {}
 }
 
-const UNREADABLE = new Found('cannot be read');
+const UNREADABLE = new Described('cannot be read');
 
 /** A field of an object from code: a getter or a Proxy may throw. */
 function read(given: Fields, name: keyof NewPlant): unknown {
@@ -149,17 +149,17 @@ function read(given: Fields, name: keyof NewPlant): unknown {
 
 /** What class-validator says about the fields, in their order. */
 function faultsOf(fields: Fields): string[] {
-  const found = PLANT_FIELDS.map((name) => [name, toFound(fields[name])]);
+  const found = PLANT_FIELDS.map((name) => [name, describedOf(fields[name])]);
   const errors = validateSync(plainToInstance(NewPlant, Object.fromEntries(found)));
   return errors.flatMap(({ constraints = {} }) => Object.values(constraints));
 }
 
-function toFound(value: unknown): unknown {
+function describedOf(value: unknown): unknown {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return value;
   try {
-    if (value instanceof Found) return value;
-    if (value instanceof JsonNumber) return new Found(`is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`);
-    return new Found(value instanceof JsonStructure ? `is an ${value.kind}` : describeFound(value));
+    if (value instanceof Described) return value;
+    if (value instanceof JsonNumber) return new Described(`is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`);
+    return new Described(value instanceof JsonStructure ? `is an ${value.kind}` : describeFound(value));
   } catch {
     return UNREADABLE;
   }
@@ -178,5 +178,5 @@ function textFault(value: unknown): string {
 }
 
 function describe(value: unknown): string {
-  return value instanceof Found ? value.words : describeFound(value);
+  return value instanceof Described ? value.words : describeFound(value);
 }

@@ -24,7 +24,7 @@ import { PlantsService } from './plants.service.js';
 /** Makes a controller class for one store. Decorators keep metadata on a class and its methods, so each store has one. */
 export function plantsControllerAt(path: string, options: PlantsRouteOptions): Type<object> {
   const { version, guards, errorStatus, securityScheme, schemaPrefix } = options;
-  // The options are checked before. Without this check, a mistake in them would open the route.
+  // The options were checked already. A mistake in that check would open the route to everybody.
   if (guards === undefined) throw new TypeError('guards: is missing');
 
   @Controller({ path, ...(version !== undefined && { version }) })

@@ -20,7 +20,7 @@ const CHECK_TIMEOUT_MS = 2000;
 export class PlantsHealth {
   /** What is wrong although plants can be created; undefined if nothing is. It is as of the last check. */
   degradation: string | undefined;
-  /** The result of the last probe that got a connection. */
+  /** Why the last probe failed; undefined if it did not. A probe that found all connections busy does not count. */
   private failure: Error | undefined;
   private probing = Promise.resolve();
   /** The time of the next probe; Infinity while one runs. */

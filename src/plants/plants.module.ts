@@ -13,12 +13,12 @@ import { hasUrl } from '../prisma/database.options.js';
 import { HostPool } from '../prisma/host-pool.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool, UrlPool } from '../prisma/store-pool.js';
-import { assertNotOfRequest, OptionsError } from '../util/options.js';
+import { assertNotRequestScoped, OptionsError } from '../util/options.js';
 import { plantsControllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import {
-  NOT_LAZY,
+  LAZY_LOADING_UNSUPPORTED,
   PLANTS_MODULE,
   type PlantsModuleAsyncOptions,
   type PlantsModuleOptions,
@@ -30,7 +30,7 @@ import {
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
-/** Injection token of the options as given. Nest tells two stores apart by this value. */
+/** Injection token of the options as given. Two stores differ in its value, so Nest makes two modules of them. */
 const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
 
 const NO_GLOBAL_GUARD =
@@ -84,7 +84,7 @@ export class PlantsModule implements NestModule, OnModuleInit {
     @Optional() private readonly application: ApplicationConfig,
     @Optional() platform?: HttpAdapterHost,
   ) {
-    if (platform?.listening) throw new Error(NOT_LAZY);
+    if (platform?.listening) throw new Error(LAZY_LOADING_UNSUPPORTED);
   }
 
   /** A store with these options. @throws Error that names every fault; of some options, it comes at the start */
@@ -116,7 +116,7 @@ export class PlantsModule implements NestModule, OnModuleInit {
   }
 
   onModuleInit(): void {
-    assertNotOfRequest(this.moduleRef, PlantsOptions, PLANTS_MODULE);
+    assertNotRequestScoped(this.moduleRef, PlantsOptions, PLANTS_MODULE);
   }
 }
 

@@ -4,12 +4,12 @@ import {
   ApiHeader,
   ApiOkResponse,
   ApiOperation,
+  ApiProperty,
   ApiResponse,
   ApiSchema,
   type HeadersObject,
 } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
-import { ErrorBody } from '../errors/api-error.js';
 import {
   ERROR_CATALOGUE,
   ERROR_NUMBERS,
@@ -25,6 +25,22 @@ const REQUEST_ID = {
     "The id of the request in the log of the service: the request's own `X-Request-Id` if that is a plain word, else a new one",
   schema: { type: 'string' },
 } as const;
+
+/** The body of every failure, as a schema of OpenAPI. */
+class ErrorBody {
+  @ApiProperty({
+    type: 'integer',
+    format: 'int32',
+    description: 'Error number. Its first three digits are the status that plain HTTP would have used.',
+    example: 40901,
+  })
+  error!: number;
+  @ApiProperty({
+    description: 'Error message text: what was wrong, where, and what would be right',
+    example: 'The id 5 is taken: a plant with this id exists already. Send another id.',
+  })
+  message!: string;
+}
 
 /** The headers that only some failures have. */
 const FAILURE_HEADERS = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { faultsOf } from '../../test/support/http/refusal.js';
+import { faultsOf } from '../../test/support/jest/suite.js';
 import { PlantsModule } from './plants.module.js';
 import { plantsOptionsOf, PlantsRouteOptions } from './plants.options.js';
 

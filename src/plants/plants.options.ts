@@ -2,7 +2,7 @@ import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, T
 import { Allow } from 'class-validator';
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
-import { DatabaseOption, type DatabaseOptions } from '../prisma/database.options.js';
+import { IsDatabase, type DatabaseOptions } from '../prisma/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { checkOptions, describeFound, type OptionsOf, oneOf, Rule, ShouldBe, wholeNumber } from '../util/options.js';
 
@@ -13,7 +13,8 @@ export interface Creator {
 }
 
 export const PLANTS_MODULE = 'PlantsModule';
-export const NOT_LAZY = 'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
+export const LAZY_LOADING_UNSUPPORTED =
+  'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
 // A longer body would not fit into a string.
 export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
@@ -23,7 +24,7 @@ export const ERROR_STATUSES = oneOf('contract', 'semantic');
 /** The options that the factory of `forRootAsync` returns. */
 export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
-  @DatabaseOption()
+  @IsDatabase()
   database!: DatabaseOptions;
   /** Maximum size of a body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
   @ShouldBe(...BODY_LIMIT)

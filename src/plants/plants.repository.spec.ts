@@ -35,7 +35,7 @@ describe(PlantsRepository.name, () => {
 
   it('should take back the plant of a probe', async () => {
     await repository.probe();
-    expect(await pool.select('SELECT FROM plants')).toEqual([]);
+    expect(await pool.execute('SELECT FROM plants')).toEqual([]);
   });
 });
 

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { isUndecided, lacksResources, PlantLeftOutError, storageError } from '../prisma/database.errors.js';
+import { isUndecided, lacksResources, PlantLeftOutError, toApiError } from '../prisma/database.errors.js';
 import { type Plant, Prisma } from '../prisma/generated/client.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
 import type { RunInTransaction } from './host-transaction.js';
 
-/** A row to insert. The write id is unique for each create; null in a transaction of the host. */
+/** A row of the table. The write id is unique for each create; null in a transaction of the host. */
 export type PlantRecord = Omit<Plant, 'createdAt'>;
 
 /**
- * The columns of a row, with their names and types. Every statement of the store is made of this list, that of the
- * health check and those for Citus too.
+ * The columns of a row, with their names and types. Every statement on plants is made of this list, that of the health
+ * check and those for Citus too.
  */
 export const COLUMNS = {
   id: ['id', 'bigint'],
@@ -34,13 +34,12 @@ const STORED = Prisma.raw(
 const LOCK_SHARE = 0.2;
 /**
  * A row can be visible before it is durable. So a look-up writes a message, and its commit waits for the disk after the
- * commit of the row. The catalogue's function has a parameter with a default: without the prefix, another function with
- * these three alone would match better.
+ * commit of the row. Without its schema, the name could mean a function of somebody else with exactly these parameters.
  */
 const FENCE = Prisma.raw(`(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `);
 
 /** The statements of the writer. */
-export interface PlantStatements {
+export interface PlantTable {
   /** The shard of a plant. Plants of two shards never share a statement. */
   shardOf(plant: PlantRecord): number;
   /** Inserts all plants in one statement, or none if it fails. Returns the write ids of those whose ids were free. */
@@ -48,7 +47,7 @@ export interface PlantStatements {
   /** Finds the plants with these ids. They are durable when they are returned. */
   findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, PlantRecord>>;
   /** Whether the statement may have been executed although it failed with this error. */
-  mayBeStored(error: unknown): boolean;
+  isUndecided(error: unknown): boolean;
 }
 
 /** For this long after a lack of resources, probes are large. Small rows still fit on a full disk. */
@@ -61,7 +60,7 @@ const PROBE_LOCK_TIMEOUT_MS = 1000;
  * exactly the types of the catalogue, so no function of another schema is called instead.
  */
 @Injectable()
-export class PlantsRepository implements PlantStatements {
+export class PlantsRepository implements PlantTable {
   private readonly table: Prisma.Sql;
   private readonly lockTimeout: Prisma.Sql;
   private largeUntil = 0;
@@ -78,13 +77,13 @@ export class PlantsRepository implements PlantStatements {
    * Stores a plant in a transaction of the host. Returns the stored plant that already has the id. Errors of the host's
    * driver stay unchanged, because the host decides by them what to do with its transaction.
    */
-  async createIn(run: RunInTransaction, record: PlantRecord): Promise<PlantRecord | undefined> {
+  async createInTransaction(run: RunInTransaction, record: PlantRecord): Promise<PlantRecord | undefined> {
     const stored = await run(this.insertOne({ ...record, writeId: null }));
     if (stored.length > 0) return undefined;
     // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
     const id = Prisma.sql`${String(record.id)}::text::bigint`;
     const [row] = await run<StoredRow>(Prisma.sql`SELECT ${STORED} FROM ${this.table} WHERE id = ${id}`);
-    if (!row) throw storageError(new PlantLeftOutError());
+    if (!row) throw toApiError(new PlantLeftOutError());
     return recordOf(row);
   }
 
@@ -97,7 +96,7 @@ export class PlantsRepository implements PlantStatements {
       const { rows } = await client.query(this.probeSql(performance.now() < this.largeUntil));
       if (rows.length === 0) throw new PlantLeftOutError();
     } catch (error) {
-      this.noteFailure(error);
+      this.rememberLackOfResources(error);
       throw error;
     } finally {
       client.query('ROLLBACK').catch(() => undefined);
@@ -109,7 +108,7 @@ export class PlantsRepository implements PlantStatements {
     return 0;
   }
 
-  mayBeStored(error: unknown): boolean {
+  isUndecided(error: unknown): boolean {
     return isUndecided(error);
   }
 
@@ -131,7 +130,7 @@ export class PlantsRepository implements PlantStatements {
   }
 
   /** After a lack of resources, the next probes are large. */
-  noteFailure(error: unknown): void {
+  rememberLackOfResources(error: unknown): void {
     if (lacksResources(error)) this.largeUntil = performance.now() + LARGE_PROBES_MS;
   }
 

@@ -4,10 +4,11 @@ import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
 import { Prisma } from '../prisma/generated/client.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { storageError } from '../prisma/database.errors.js';
+import { toApiError } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { assertReadyForCreates } from '../prisma/table-checks.js';
 import { BatchWriter } from './batch-writer.js';
+import { CitusTable, findCitusShards } from './citus-table.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
 import {
   assertIdempotencyKey,
@@ -18,17 +19,16 @@ import {
   PLANT_FIELDS,
 } from './new-plant.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import { type Creator, NOT_LAZY, PlantsOptions } from './plants.options.js';
+import { type Creator, LAZY_LOADING_UNSUPPORTED, PlantsOptions } from './plants.options.js';
 import { type PlantRecord, PlantsRepository } from './plants.repository.js';
-import { findShards, ShardStatements } from './shard-statements.js';
 
 /** The columns of the fields that a plant does not have. */
 const ABSENT = Object.fromEntries(
   PLANT_FIELDS.filter((field) => field !== 'id').map((field) => [field, null]),
 ) as Record<keyof Plant, null>;
 
-/** Counts the creates from a random start, so that no other process has the same ids. It stays within 64 bits. */
-let writeId = randomBytes(8).readBigInt64BE() >> 1n;
+/** Write ids are counted from a random start: that of another process is most likely far away. They stay within 64 bits. */
+let lastWriteId = randomBytes(8).readBigInt64BE() >> 1n;
 
 export interface CreatePlantOptions {
   /** 1 to 255 characters. The same plant with the same key is created only once. @defaultValue none */
@@ -42,7 +42,7 @@ export interface CreatePlantOptions {
   readonly transaction?: HostTransaction;
 }
 
-/** Creates plants from code, without HTTP. Inject it in a module that imports the store. */
+/** Creates plants, for the route and for code of a host. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
   private writer: BatchWriter | undefined;
@@ -64,12 +64,11 @@ export class PlantsService implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const { repository, pool, options } = this;
     await assertReadyForCreates(pool, options.database);
-    const shards = await findShards(pool.select, pool.schema);
+    const shards = await findCitusShards(pool.execute, pool.schema);
     const findExisting: PlantsRepository['findExisting'] = (plants) => repository.findExisting(plants, Prisma.empty);
-    const statements =
-      shards.length === 0 ? repository : new ShardStatements(this.prisma, pool.schema, shards, findExisting);
+    const table = shards.length === 0 ? repository : new CitusTable(this.prisma, pool.schema, shards, findExisting);
     const limits = { connections: pool.size, waiting: options.writeQueueLimit, timeout: pool.timeout };
-    this.writer = new BatchWriter(statements, limits, this.metrics);
+    this.writer = new BatchWriter(table, limits, this.metrics);
   }
 
   /**
@@ -108,24 +107,24 @@ export class PlantsService implements OnModuleInit {
       id,
       idempotencyKey: idempotencyKey ?? null,
       createdBy: creator?.name ?? null,
-      writeId: (writeId += 1n),
+      writeId: (lastWriteId += 1n),
       // The spreads stand last: in front of others, V8 of Node 20 takes 4 µs for them.
       ...ABSENT,
       ...answer,
     };
     if ('transaction' in options) {
-      const existing = await this.repository.createIn(runIn(options.transaction), record);
+      const existing = await this.repository.createInTransaction(runIn(options.transaction), record);
       if (existing) assertRepetition(record, existing);
       return answer;
     }
     if (this.writer === undefined)
       throw new Error(
-        `The store has not started: create plants from onApplicationBootstrap on, or after app.init(). ${NOT_LAZY}`,
+        `The store has not started: create plants from onApplicationBootstrap on, or after app.init(). ${LAZY_LOADING_UNSUPPORTED}`,
       );
     try {
       await writeOrRecognise(this.writer, record);
     } catch (error) {
-      this.repository.noteFailure(error);
+      this.repository.rememberLackOfResources(error);
       throw error;
     }
     return answer;
@@ -147,7 +146,7 @@ export async function writeOrRecognise(writer: BatchWriter, record: PlantRecord)
   try {
     existing = await writer.create(record);
   } catch (error) {
-    throw storageError(error);
+    throw toApiError(error);
   }
   if (existing) assertRepetition(record, existing);
 }

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
-import { failureOf } from '../util/text.js';
+import { messageIfThrows } from '../util/text.js';
 
 export const DEFAULT_SCHEMA = 'public';
 
@@ -74,7 +74,7 @@ const NO_URL =
  */
 export function parseDatabaseUrl(url: string, password = '', schema?: string): DatabaseUrl {
   const parts = URL_PARTS.exec(url)?.groups;
-  if (parts === undefined || failureOf(() => decodeURIComponent(url)) !== undefined) throw new Error(NO_URL);
+  if (parts === undefined || messageIfThrows(() => decodeURIComponent(url)) !== undefined) throw new Error(NO_URL);
   const parameters = new URLSearchParams(parts.query);
   refuseUnknown(parameters);
   const own = (name: string): string => parameters.get(name) ?? decodeURIComponent(parts[name] ?? '');

@@ -15,12 +15,12 @@ export class DatabaseUnreachableError extends NothingWrittenError {
   override readonly name = 'DatabaseUnreachableError';
 }
 
-/** Every connection stayed busy, or too many creates wait; no statement was sent. */
+/** Every connection stayed busy, too many creates wait, or the time was up before a statement stored the plant. */
 export class DatabaseOverloadedError extends NothingWrittenError {
   override readonly name = 'DatabaseOverloadedError';
 }
 
-/** An insert stored nothing twice, although no plant has the id. */
+/** An insert stored nothing, although no plant has the id. The writer has tried it twice. */
 export class PlantLeftOutError extends NothingWrittenError {
   override readonly name = 'PlantLeftOutError';
   override readonly message =
@@ -57,7 +57,7 @@ export class MigrationError extends ExplainedError {
   }
 }
 
-// What the codes of PostgreSQL (SQLSTATE) and of Prisma mean. No other file knows one, and none matches a message.
+// What the codes of PostgreSQL (SQLSTATE) and of Prisma mean. No other file compares one.
 
 /** A SQLSTATE. Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have a class of their own. */
 const SQLSTATE = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
@@ -77,7 +77,7 @@ const SHARD_LOST = /^(?:08|57P|XX)/;
 /** The server may take the statement later: rollback, lack of resources, intervention of an operator, system error. */
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
 /** No plant causes these: a standby, a shutdown, a missing table or right, a lack of resources, a file error. */
-const NO_PLANTS_FAULT = /^25006$|^57P|^42|^53|^58/;
+const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
 /** The server lacks resources or cannot use its files. Too many connections (53300) is not meant. */
 const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
 /** The plant of a probe was refused. Other plants may still be accepted. */
@@ -123,7 +123,7 @@ export function isStandbyMissed({ code, routine }: ServerAnswer): boolean {
 }
 
 /** Maps a failed create to the answer. The answer says whether something may have been written. */
-export function storageError(error: unknown): ApiError {
+export function toApiError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
   if (error instanceof DatabaseOverloadedError) return overloaded(error);
   if (isUndecided(error)) return storageTimeout(error);
@@ -134,7 +134,7 @@ export function storageError(error: unknown): ApiError {
 /** Whether PostgreSQL rejected the statement, perhaps because of only one of its plants. */
 export function isPlantRejected(error: unknown): boolean {
   const state = rejectionOf(error);
-  return state !== undefined && !NO_PLANTS_FAULT.test(state);
+  return state !== undefined && !NOT_CAUSED_BY_A_PLANT.test(state);
 }
 
 /** Whether a failed statement may have been executed. Once it was sent, only a rejection says that it was not. */

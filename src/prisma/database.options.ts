@@ -1,6 +1,6 @@
 import { isString } from 'class-validator';
 import { describeFound, type OptionsOf, Nested, Rule, ShouldBe, wholeNumber } from '../util/options.js';
-import { failureOf } from '../util/text.js';
+import { messageIfThrows } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
@@ -13,7 +13,7 @@ export const MILLISECONDS = wholeNumber(1, DAY_MS, ' of milliseconds');
 /** Checks the URL together with its password. Messages repeat neither. */
 const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
   if (typeof url === 'string' && url !== '')
-    return failureOf(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
+    return messageIfThrows(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
   const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
   if (url === undefined || url === '')
     return `is ${url === '' ? 'empty' : 'missing'}, ${should}; is its environment variable set?`;
@@ -122,7 +122,7 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
 }
 
 /** The decorator of the option `database`. */
-export function DatabaseOption(): PropertyDecorator {
+export function IsDatabase(): PropertyDecorator {
   const classOf = ({ url, pool }: { url?: unknown; pool?: unknown }): typeof UrlSettings | typeof PoolSettings =>
     url === undefined && pool !== undefined ? PoolSettings : UrlSettings;
   return Nested('{ url } or { pool }: where plants are stored', classOf, true);

@@ -15,7 +15,7 @@ const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
   migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
   started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
-const RECORD = `INSERT INTO _prisma_migrations (id, migration_name, checksum, finished_at, applied_steps_count)
+const INSERT_HISTORY = `INSERT INTO _prisma_migrations (id, migration_name, checksum, finished_at, applied_steps_count)
   VALUES (gen_random_uuid(), $1, $2, clock_timestamp(), 1)`;
 
 /** The rights that the service and `plant-store token` need. */
@@ -99,7 +99,7 @@ export class Migrator {
     }
     for (const { name, checksum, sql } of pending) {
       await query(sql);
-      await query(RECORD, [name, checksum]);
+      await query(INSERT_HISTORY, [name, checksum]);
     }
     // The role may exist in a pooler only.
     const role = 'SELECT FROM pg_roles WHERE rolname = $1::name AND rolname <> current_user';

@@ -80,7 +80,7 @@ export class StoreClient {
 
   /**
    * Runs one statement. A rejection by PostgreSQL comes as pg gives it. After any other failure the outcome is unknown:
-   * a `DatabaseTimeoutError` or a `DatabaseLostError`, which have no code that Prisma would replace them for.
+   * a `DatabaseTimeoutError` or a `DatabaseLostError`. They have no code: Prisma would replace an error that has one.
    *
    * @param deadline by `performance.now()`; the caller waits until then and a moment longer
    */
@@ -112,7 +112,7 @@ export class StoreClient {
           resolve(result);
         })
         .catch((error: unknown) => {
-          reject(this.failureOf(error));
+          reject(this.toStoreError(error));
         })
         .finally(end);
     });
@@ -148,7 +148,7 @@ export class StoreClient {
       throw new DatabaseTimeoutError('PostgreSQL did not wait for its synchronous standby');
   }
 
-  private failureOf(error: unknown): Error {
+  private toStoreError(error: unknown): Error {
     const isKnown = isRejection(error) || error instanceof DatabaseTimeoutError;
     const failure = isKnown
       ? (error as Error)

@@ -10,7 +10,7 @@ import {
   isRejection,
   isUndecided,
   keepsSession,
-  storageError,
+  toApiError,
 } from './database.errors.js';
 import { StorePool, UrlPool } from './store-pool.js';
 
@@ -50,7 +50,7 @@ describe('A failed statement', () => {
     ['a constraint is violated', 50000, true, ofPrisma('23505', 'P2002')],
     ['the server has a bug', 50000, true, ofPrisma('XX000')],
   ])('should, if %s, be %d, perhaps for one plant alone: %s', (_, error, isOfOne, cause) => {
-    const failure = storageError(cause);
+    const failure = toApiError(cause);
     expect([failure.error, failure.cause, isUndecided(cause)]).toEqual([error, cause, error === 50400]);
     // Of what is undecided, nothing is sent alone.
     if (error !== 50400) expect(isPlantRejected(cause)).toBe(isOfOne);
@@ -77,7 +77,7 @@ describe(StorePool.name, () => {
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     ours = new UrlPool({ url: url.href, size: 1, timeout: 500 });
   };
-  const pid = async (): Promise<unknown> => (await ours.select<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0];
+  const pid = async (): Promise<unknown> => (await ours.execute<{ pid: number }>('SELECT pg_backend_pid() AS pid'))[0];
 
   it.each([
     ['cancelled', 'SELECT pg_sleep(60)::text', '57014'],
@@ -85,9 +85,9 @@ describe(StorePool.name, () => {
   ])('should use a connection again after a rejection, unless its statement was %s', async (_, sql, code) => {
     open({ options: '-c default_transaction_read_only=on' });
     const first = await pid();
-    await expect(ours.select('SELECT (1 / 0)::text')).rejects.toMatchObject({ code: '22012' });
+    await expect(ours.execute('SELECT (1 / 0)::text')).rejects.toMatchObject({ code: '22012' });
     expect(await pid()).toEqual(first);
-    await expect(ours.select(sql)).rejects.toMatchObject({ code });
+    await expect(ours.execute(sql)).rejects.toMatchObject({ code });
     expect(await pid()).not.toEqual(first);
   });
 
@@ -107,6 +107,6 @@ describe(StorePool.name, () => {
     const expected = settings.map(([name, , value]) => ({ name: name.replace('default_', ''), value }));
     const sql = 'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name';
     const names = expected.map(({ name }) => name);
-    expect(await ours.select(sql, [names])).toEqual(expected);
+    expect(await ours.execute(sql, [names])).toEqual(expected);
   });
 });

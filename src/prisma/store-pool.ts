@@ -90,7 +90,7 @@ export abstract class StorePool extends pg.Pool {
 
   private async lend(deadline: number): Promise<StoreClient> {
     const since = performance.now();
-    // The answer counts at the beginning of the wait: later a connection may just be replaced.
+    // This is asked before the wait: at its end, a connection may just be replaced.
     const waits = this.isBusy();
     const borrowing = this.borrow().then((loan) => {
       this.connectionsInUse += 1;
@@ -117,13 +117,13 @@ export abstract class StorePool extends pg.Pool {
     }
   }
 
-  /** Runs one statement on any connection. Prisma sends those outside a transaction so. */
+  /** Runs one statement on any connection. Prisma calls it for statements outside a transaction. */
   override query(statement: QueryConfig | string | object): never {
     return this.run(statement as QueryConfig) as never;
   }
 
   /** The same without Prisma, for what comes before or beside a create. Names of tables must be qualified. */
-  readonly select: Query = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
+  readonly execute: Query = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
     (await this.run({ text, values })).rows as Row[];
 
   private async run(statement: QueryConfig): Promise<QueryResult> {

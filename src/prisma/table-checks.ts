@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { escapeControls, plainName, rootReasonOf } from '../util/text.js';
+import { escapeControls, rootReasonOf } from '../util/text.js';
 import { type Query, withConnection } from './connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from './database-url.js';
 import { isSetUpRefused, MigrationError } from './database.errors.js';
@@ -91,10 +91,15 @@ export async function findPending(
   );
   const isKnown = (row: { name: string; checksum: string }): boolean =>
     MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
-  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => plainName(name));
+  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => shellSafeName(name));
   if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
   const found = `${schemaDescription} has a history of migrations that this build does not know, or that is not finished`;
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
+}
+
+/** Escapes the characters of a name that mean something to a shell: a user may paste the message into one. */
+function shellSafeName(name: string): string {
+  return name.replace(/[^\p{L}\p{N} _.@:/+-]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
 }
 
 export async function assertMigrated(query: Query, store: StoreSchema): Promise<void> {
@@ -113,14 +118,14 @@ export async function assertReadyForCreates(pool: StorePool, options: DatabaseOp
     await assertSearchPath(query, store);
     await assertMigrated(query, store);
   };
-  const { schema, select } = pool;
+  const { schema, execute } = pool;
   const url = hasUrl(options) ? parseDatabaseUrl(options.url, options.password, options.schema) : undefined;
   const database = url ? `database ${url.description}` : 'the database that PlantsModule borrows from the host';
   // A connection of its own explains a failure better. Those of the pool are set up in another way.
   if (url) await withConnection(url, (query) => assertUsable(query, url));
   const check = url
-    ? select('SELECT')
-    : assertUsable(select, { schema, schemaDescription: `schema ${schema} of ${database}` });
+    ? execute('SELECT')
+    : assertUsable(execute, { schema, schemaDescription: `schema ${schema} of ${database}` });
   await check.catch((cause: unknown) => {
     if (cause instanceof MigrationError) throw cause;
     const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';

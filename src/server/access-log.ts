@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { withoutTokens } from '../auth/token-format.js';
-import { principalNameOf, requestContext, requestIdOf, type RequestObserver } from '../http/request-context.js';
+import { principalNameOf, requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from '../config/environment.js';
 import { ACCESS_LOG_CONTEXT } from '../config/logger.js';
@@ -10,12 +10,12 @@ const MAX_LENGTH = 500;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
 
 /** Logs each answer, or only failures with their messages. No line holds a body, a query or a token. */
-export class AccessLog implements RequestObserver {
+export class AccessLog implements ResponseHook {
   private readonly logger = new Logger(ACCESS_LOG_CONTEXT);
 
   constructor(private readonly environment: Pick<Environment, 'LOG_REQUESTS' | 'ACCESS_TOKENS'>) {}
 
-  answered(response: ServerResponse, durationMs: number): void {
+  beforeHead(response: ServerResponse, durationMs: number): void {
     const { error, message, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
     const request: ServerResponse['req'] & { originalUrl?: string } = response.req;

@@ -22,30 +22,30 @@ interface Connection {
 
 /** The open connections. Each carries out one request at a time, and drops what comes behind too many that wait. */
 export class Connections {
-  readonly open = new Map<Socket, Connection>();
+  readonly bySocket = new Map<Socket, Connection>();
   private readonly servedThisTurn = new Set<Socket>();
   private readonly endTurn = this.servedThisTurn.clear.bind(this.servedThisTurn);
   private allWaiting = 0;
 
-  /** @param requests the prototype of the server's requests */
+  /** @param requestPrototype that of the server's requests */
   constructor(
     private readonly server: Server,
-    requests: IncomingMessage,
+    requestPrototype: IncomingMessage,
   ) {
     server.on('connection', (socket) => {
       const connection = { last: undefined, current: undefined, waiting: 0, isStopped: false, bytesAnswered: 0 };
-      this.open.set(socket, connection);
+      this.bySocket.set(socket, connection);
       socket.once('close', () => {
-        this.open.delete(socket);
+        this.bySocket.delete(socket);
         this.allWaiting -= connection.waiting;
       });
     });
-    this.takeParserFromDropped(requests);
+    this.takeParserFromDropped(requestPrototype);
   }
 
   /** Stops a connection: later bytes are dropped. Returns false if it was stopped before. */
   stop(socket: Socket): boolean {
-    const connection = this.open.get(socket);
+    const connection = this.bySocket.get(socket);
     if (connection === undefined || connection.isStopped) return false;
     return (connection.isStopped = true);
   }
@@ -58,7 +58,7 @@ export class Connections {
     socket
       .on('error', () => socket.destroy())
       .on('timeout', () => this.server.emit('timeout', socket))
-      .on('drain', () => this.open.get(socket)?.current?.emit('drain'))
+      .on('drain', () => this.bySocket.get(socket)?.current?.emit('drain'))
       // The operating system resets a connection that ends with unread bytes. The client would not see its answers.
       .on('data', (bytes) => {
         dropped += bytes.length;
@@ -70,7 +70,7 @@ export class Connections {
   /** Begins a request when the one before it on its connection is answered. */
   whenFree(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
-    const connection = this.open.get(socket);
+    const connection = this.bySocket.get(socket);
     if (connection === undefined || !socket.writable) return;
     const { last } = connection;
     connection.last = response;
@@ -104,18 +104,18 @@ export class Connections {
 
   /**
    * The parser reads 64 KiB at a time, and neither a pause nor the end of a connection stops it on the way. An upgrade does:
-   * Node.js removes the parser, and makes no request of what it still holds. So a request that is not to be answered says
-   * that it is one. Real upgrades are answered like other requests.
+   * Node.js removes the parser, and makes no request of what it still holds. So a request that is to be dropped claims to
+   * be an upgrade. Real upgrades are answered like other requests.
    */
-  private takeParserFromDropped(requests: IncomingMessage): void {
+  private takeParserFromDropped(requestPrototype: IncomingMessage): void {
     const isDropped = (request: IncomingMessage): boolean => {
-      const connection = this.open.get(request.socket);
+      const connection = this.bySocket.get(request.socket);
       // The parser asks again for the last request that it has handed over.
       if (connection === undefined || connection.last?.req === request) return false;
       if (!request.socket.writable) return true;
       return connection.waiting >= MAX_UNANSWERED - 1 || (connection.waiting > 0 && this.allWaiting >= MAX_WAITING);
     };
-    Object.defineProperty(requests, 'upgrade', {
+    Object.defineProperty(requestPrototype, 'upgrade', {
       get(this: IncomingMessage) {
         return this.method === 'CONNECT' || isDropped(this);
       },
@@ -124,7 +124,7 @@ export class Connections {
     });
     this.server.on('upgrade', ({ socket }) => {
       this.stopWithoutParser(socket);
-      const last = this.open.get(socket)?.last;
+      const last = this.bySocket.get(socket)?.last;
       if (last !== undefined) last.shouldKeepAlive = false;
     });
   }

@@ -2,7 +2,7 @@ import { Logger, type RequestMethod } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestObserver } from '../http/request-context.js';
+import type { ResponseHook } from '../http/request-context.js';
 import type { Environment } from '../config/environment.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer, type HttpServerClasses } from './http-server.js';
@@ -19,7 +19,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   constructor(
     private readonly environment: Environment,
-    private readonly observers: RequestObserver[],
+    private readonly hooks: ResponseHook[],
   ) {
     // The router takes these settings only before its first use, which is in the base class.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
@@ -39,7 +39,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
     };
   }
 
-  /** The router of Nest calls this for each route. Handlers that Nest adds later do not see these requests. */
+  /** The router of Nest calls this for each route. Express does not see the requests of these routes. */
   override post(path: unknown, handler?: Handler): unknown {
     if (isStaticPath(path) && handler !== undefined) {
       // Middleware sees all paths below its own. A pattern may match any path.
@@ -65,10 +65,10 @@ export class PlantStoreAdapter extends ExpressAdapter {
         response.destroy();
       });
     };
-    const { server, connections } = createHttpServer(dispatch, this.environment, expressClasses(app, this.observers));
+    const { server, connections } = createHttpServer(dispatch, this.environment, expressClasses(app, this.hooks));
     server.maxConnections = this.environment.MAX_CONNECTIONS;
     this.shutdown = new GracefulShutdown(server, connections, this.environment);
-    this.observers.push(this.shutdown);
+    this.hooks.push(this.shutdown);
     this.httpServer = server;
   }
 
@@ -81,7 +81,7 @@ export class PlantStoreAdapter extends ExpressAdapter {
 const isStaticPath = (path: unknown): path is string => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path);
 
 /** Classes with the prototypes that Express would set for each request. Setting them later makes every access slow. */
-export function expressClasses(app: Express, observers: readonly RequestObserver[]): HttpServerClasses {
+export function expressClasses(app: Express, hooks: readonly ResponseHook[]): HttpServerClasses {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
     readonly #arrivedAt = performance.now();
@@ -89,7 +89,7 @@ export function expressClasses(app: Express, observers: readonly RequestObserver
     // Node.js calls it too, unless other code has called it.
     override writeHead(status: number, ...fields: unknown[]): this {
       const durationMs = performance.now() - this.#arrivedAt;
-      if (!this.headersSent) for (const observer of observers) observer.answered(this, durationMs);
+      if (!this.headersSent) for (const hook of hooks) hook.beforeHead(this, durationMs);
       return super.writeHead(status, ...(fields as []));
     }
   }

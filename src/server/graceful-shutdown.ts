@@ -4,7 +4,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { requestTimeout } from '../errors/api-error.js';
-import type { RequestObserver } from '../http/request-context.js';
+import type { ResponseHook } from '../http/request-context.js';
 import type { Environment } from '../config/environment.js';
 import type { Connections } from './connections.js';
 
@@ -16,7 +16,7 @@ const QUIET_MS = 200;
 const MAX_QUIET_WAIT_MS = 2000;
 
 /** Closes an HTTP server and answers as many requests as the time allows. Node.js alone would reset connections. */
-export class GracefulShutdown implements RequestObserver {
+export class GracefulShutdown implements ResponseHook {
   private readonly logger = new Logger(GracefulShutdown.name);
   private newestConnectionAt = -Infinity;
   private isClosing = false;
@@ -32,9 +32,9 @@ export class GracefulShutdown implements RequestObserver {
   }
 
   /** During the stop, answers say that their connection ends. */
-  answered(response: ServerResponse): void {
+  beforeHead(response: ServerResponse): void {
     const { req: request } = response;
-    const connection = this.connections.open.get(request.socket);
+    const connection = this.connections.bySocket.get(request.socket);
     if (connection === undefined) return;
     connection.bytesAnswered = request.socket.bytesRead;
     // A refusal may be sent before the body has arrived.
@@ -80,17 +80,17 @@ export class GracefulShutdown implements RequestObserver {
 
   /** Ends idle connections, and all of them when the time is over. */
   private sweep(end: number): void {
-    const { open } = this.connections;
+    const { bySocket } = this.connections;
     const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
     const left = end - performance.now();
     if (left <= 0)
-      this.logger.warn(`${open.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
-    for (const [socket, { last, bytesAnswered }] of open) {
+      this.logger.warn(`${bySocket.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
+    for (const [socket, { last, bytesAnswered }] of bySocket) {
       // For Node.js, a connection that never sent anything is not idle.
       const isAnswered = last === undefined || last.writableFinished;
       const isIdle = isAnswered && socket.bytesRead === bytesAnswered;
       if (left <= 0 || isIdle) socket.destroy();
-      // The plant could not be stored in time.
+      // So little time is left that its plant could not be stored any more.
       else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))
         this.server.emit('clientError', requestTimeout('before the service stopped'), socket);
     }

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { endServer, portOf } from '../../test/support/http/free-port.js';
 import { until } from '../../test/support/until.js';
 import { readEnvironment } from '../config/environment.js';
-import type { RequestObserver } from '../http/request-context.js';
+import type { ResponseHook } from '../http/request-context.js';
 import { expressClasses, PlantStoreAdapter } from './express-adapter.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer } from './http-server.js';
@@ -27,7 +27,7 @@ describe(createHttpServer.name, () => {
   });
 
   async function open(listener: RequestListener, requestTimeout = REQUEST_TIMEOUT): Promise<void> {
-    const observers: RequestObserver[] = [];
+    const observers: ResponseHook[] = [];
     const options = { ERROR_STATUS: 'contract' as const, REQUEST_TIMEOUT: requestTimeout };
     const created = createHttpServer(listener, options, expressClasses(express(), observers));
     ({ server } = created);

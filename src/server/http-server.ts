@@ -49,14 +49,14 @@ export function createHttpServer(
   server.timeout = REQUEST_TIMEOUT;
   server.on('timeout', (socket: Socket) => {
     // A client that does not read its answers would hold its connection for ever. Others still wait for an answer.
-    if (socket.writableLength > 0 || connections.open.get(socket)?.last?.writableFinished) socket.destroy();
+    if (socket.writableLength > 0 || connections.bySocket.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
   const answer = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
     connections.whenFree(response, () => {
       const fault = faultOf(request) ?? unmet;
       if (fault === undefined) {
-        request.url = readableTarget(request.url ?? '/');
+        request.url = routableTarget(request.url ?? '/');
         listener(request, response);
       } else sendError(response, malformedRequest(fault), ERROR_STATUS);
     });
@@ -70,7 +70,7 @@ export function createHttpServer(
     const unmet = `This service does not know the expectation ${JSON.stringify(expect)}, only "100-continue".`;
     answer(request, response, isKnown ? undefined : unmet);
   };
-  // Node.js takes each field for the first that has "100-continue" in it.
+  // Node.js emits the first event for each Expect header that has "100-continue" somewhere in it.
   server.on('checkContinue', answerExpectation).on('checkExpectation', answerExpectation);
   answerClientErrors(server, connections, options, classes.ServerResponse);
   return { server, connections };
@@ -94,7 +94,7 @@ function faultOf(request: IncomingMessage): string | undefined {
  * Replaces a target that the router cannot read: one that does not decode (`/%`), is no path (`*`) or has a fragment.
  * The guard then sees it like every unknown path.
  */
-function readableTarget(url: string): string {
+function routableTarget(url: string): string {
   if (url === '*') return '/*';
   if (!url.includes('%') && !url.includes('#')) return url;
   const [path = ''] = url.split('?', 1);
@@ -115,7 +115,7 @@ function answerClientErrors(
 ): void {
   const answerLast = (socket: Socket, failure: ApiError): void => {
     // The client would take this answer for that of an earlier request, so it is sent last.
-    whenSent(connections.open.get(socket)?.last, () => {
+    whenSent(connections.bySocket.get(socket)?.last, () => {
       if (!socket.writable) return;
       const response = new Response(new IncomingMessage(socket));
       response.assignSocket(socket);
@@ -138,8 +138,8 @@ function answerClientErrors(
       socket.destroy();
       return;
     }
-    const failure = toApiError(cause, REQUEST_TIMEOUT);
-    const response = connections.open.get(socket)?.last;
+    const failure = clientErrorOf(cause, REQUEST_TIMEOUT);
+    const response = connections.bySocket.get(socket)?.last;
     if (response === undefined || response.req.complete) {
       answerLast(socket, failure);
       return;
@@ -158,7 +158,7 @@ function whenSent(response: ServerResponse | undefined, callback: () => void): v
   else callback();
 }
 
-function toApiError(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
+function clientErrorOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
   if (cause instanceof ApiError) return cause;
   if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(`within ${limit} ms`);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);

@@ -82,7 +82,7 @@ export function checkOptions<T extends object>(Options: OptionsClass<T>, given: 
  * Pools, and the checks of the start, need the options before the first request.
  * @throws OptionsError if the factory gets something that Nest makes for each request
  */
-export function assertNotOfRequest(moduleRef: ModuleRef, Options: Type, owner: string): void {
+export function assertNotRequestScoped(moduleRef: ModuleRef, Options: Type, owner: string): void {
   try {
     moduleRef.get(Options, { strict: true });
   } catch (cause) {

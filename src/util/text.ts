@@ -10,7 +10,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** The message of what a check throws, in one line; undefined if it does not throw. */
-export function failureOf(check: () => unknown): string | undefined {
+export function messageIfThrows(check: () => unknown): string | undefined {
   try {
     check();
     return undefined;
@@ -34,24 +34,12 @@ export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Escapes the characters of a name that mean something to a shell: a user may paste the message into one. */
-export function plainName(name: string): string {
-  return name.replace(/[^\p{L}\p{N} _.@:/+-]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
-}
-
 const MAX_QUOTED = 60;
 
 /** Quotes, shortens and escapes a value for a message. */
 export function quote(value: unknown): string {
   const text = String(value);
   return escapeControls(JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED - 1)}…` : text));
-}
-
-/** Whether this is an HTTP URL without user and fragment, and without a query unless `query` allows one. */
-export function isHttpUrl(text: unknown, { query = false } = {}): text is string {
-  if (typeof text !== 'string' || !/^https?:\/\/[^\s#]+$/i.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username === '' && password === '' && (query || !text.includes('?'));
 }
 
 /** Makes each line of a text safe for a terminal. */

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hashInt8 } from '../../src/plants/shard-statements.js';
+import { hashInt8 } from '../../src/plants/citus-table.js';
 import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describeContract } from '../contract/describe-contract.js';

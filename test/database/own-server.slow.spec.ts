@@ -149,7 +149,7 @@ describe('A way to a server', () => {
     { way: 'a unix socket', url: bySocket, ssl: false },
   ])('should be $way, where late statements end, also without a limit of the server', async ({ url, ssl }) => {
     const pool = new UrlPool({ url: url(), timeout: 500 });
-    expect(await pool.select('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).toEqual([{ ssl }]);
+    expect(await pool.execute('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()')).toEqual([{ ssl }]);
     const client = await pool.connect();
     await client.query('SET statement_timeout = 0');
     await expect(client.query('SELECT pg_sleep(60)')).rejects.toThrow('did not answer');
@@ -165,7 +165,7 @@ describe('A way to a server', () => {
   ])('should not be TLS with %s', async (_, url) => {
     const pool = new UrlPool({ url: url(), timeout: 500 });
     const cause = expect.objectContaining({ message: expect.stringContaining('certificate') });
-    await expect(pool.select('SELECT')).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
+    await expect(pool.execute('SELECT')).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
     await pool.onApplicationShutdown();
   });
 });

@@ -8,7 +8,7 @@ import {
   COLUMN_NAMES,
   ON_CONFLICT,
   type PlantRecord,
-  type PlantStatements,
+  type PlantTable,
   sizeOf,
   tableIn,
   valuesOf,
@@ -21,7 +21,7 @@ const SHARDS = 'pg_dist_shard WHERE logicalrelid::oid = to_regclass($1::text)::o
  * The statements for a table that Citus distributes: each is for one shard, whose node commits it alone. The shards are
  * read at the start. If they are split or merged later, statements are only slower.
  */
-export class ShardStatements implements PlantStatements {
+export class CitusTable implements PlantTable {
   private readonly table: Prisma.Sql;
 
   /**
@@ -32,7 +32,7 @@ export class ShardStatements implements PlantStatements {
     private readonly prisma: PrismaService,
     schema: string,
     private readonly minHashes: readonly number[],
-    readonly findExisting: PlantStatements['findExisting'],
+    readonly findExisting: PlantTable['findExisting'],
   ) {
     this.table = tableIn(schema);
   }
@@ -42,7 +42,7 @@ export class ShardStatements implements PlantStatements {
     return this.minHashes.findLast((minHash) => minHash <= hash) ?? 0;
   }
 
-  mayBeStored(error: unknown): boolean {
+  isUndecided(error: unknown): boolean {
     return isUndecidedOnShard(error);
   }
 
@@ -73,7 +73,7 @@ function paddedSize(rows: number): number {
  * `synchronous_commit` on another node, so the role must have it.
  * @throws MigrationError if plants could be lost
  */
-export async function findShards(query: Query, schema: string): Promise<number[]> {
+export async function findCitusShards(query: Query, schema: string): Promise<number[]> {
   const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);
   if (citus.length === 0) return [];
   const table = [tableIn(schema).text];

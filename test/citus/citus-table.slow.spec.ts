@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
-import { hashInt8, ShardStatements } from '../../src/plants/shard-statements.js';
+import { hashInt8, CitusTable } from '../../src/plants/citus-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { createTogether } from '../support/http/request.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
@@ -17,7 +17,7 @@ const STAND_IN_CITUS = `SET allow_system_table_mods = on;
   INSERT INTO pg_dist_shard
     SELECT 'public.plants', (-2147483648 + shard::bigint * 1073741824)::text FROM generate_series(0, 3) AS shard`;
 
-describe(ShardStatements.name, () => {
+describe(CitusTable.name, () => {
   let database: TestDatabase;
   let store: Store;
 

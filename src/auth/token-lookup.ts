@@ -30,8 +30,8 @@ export interface TokenRow {
   readonly end: string | null;
 }
 
-/** Reads issued tokens on one connection. It keeps no state in the session, and the process may end meanwhile. */
-export class TokenStore {
+/** Finds issued tokens and records their uses, on one connection. It keeps no state in the session. */
+export class TokenLookup {
   private readonly database: DatabaseUrl;
   private readonly table: string;
   private readonly pool: UrlPool;
@@ -82,7 +82,7 @@ export class TokenStore {
     const values = [...uses]
       .sort(([one], [other]) => one - other)
       .map(([id, age]) => `(${id}::bigint, now() - ${Math.round(age)}::float8 * interval '1 millisecond')`);
-    await this.pool.select(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL synchronous_commit = off;
+    await this.pool.execute(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}; SET LOCAL synchronous_commit = off;
       UPDATE ${this.table} SET last_used_at = used.at FROM (VALUES ${values.join()}) AS used(id, at)
       WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`);
   }
