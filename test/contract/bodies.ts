@@ -1,69 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
 import { gzipSync } from 'node:zlib';
-import { CHUNKED, postHead, RawConnection } from '../support/http/request.js';
+import { CHUNKED, postHead } from '../support/http/request.js';
 import {
   type ContractTarget,
-  expectAnswers,
+  exchange,
   expectCreated,
   expectNothingWritten,
   itShouldRefuse,
-  itShouldAccept,
   type Refused,
   storedPlants,
 } from './contract-target.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';
 const ROSE = '"id": 1, "name": "Rose"';
-const DEPTH = 50_000;
+const OPENED = '['.repeat(50_000);
 
-const NOT_AN_OBJECT = ['5', '"Rose"', 'true', 'null', '[]', `[${PLANT}]`, '['.repeat(DEPTH) + ']'.repeat(DEPTH)];
+const NOT_AN_OBJECT = ['5', '"Rose"', 'null', '[]', `[${PLANT}]`, OPENED + ']'.repeat(OPENED.length)];
 
-// That all other texts are refused is a property of the parser, beside it.
+// That all other texts are refused is a property of the parser, beside it. So it is for all other repeated keys.
 const NOT_JSON = [
-  ...[' \t\r\n', 'Rose', 'id=1&name=Rose', '{', '{"id": 1, "name": "Rose', '['.repeat(DEPTH), '{"a":'.repeat(DEPTH)],
-  ...[`{${ROSE}, "tags": [}]`, `{${ROSE},}`, '{"id": 1 "name": "Rose"}', '{"id" 1, "name": "Rose"}'],
-  ...['{id: 1, "name": "Rose"}', "{'id': 1, 'name': 'Rose'}", `{/* one */ ${ROSE}}`, `${PLANT}${PLANT}`],
-  ...[`${PLANT}x`, `${PLANT}\0`, '{"id": 1, "name": "Ro\nse"}', '{"id": 1,\u00a0"name": "Rose"}'],
-  ...['{"id": 1, "name": "\\x41"}', '{"id": 1, "name": "\\u12"}'],
-  ...['NaN', 'Infinity', '01', '+1', '.5', '1.', '0x10', '1_000', '1n', '１'].map(
-    (id) => `{"id": ${id}, "name": "Rose"}`,
-  ),
-];
-
-const REPEATED: [what: string, body: string, key: string][] = [
-  ['another value', `{${ROSE}, "id": 2}`, 'id'],
-  ['the same value', `{${ROSE}, "name": "Rose"}`, 'name'],
-  ['the same value, written otherwise', `{${ROSE}, "id": 1.0}`, 'id'],
-  ['null', `{"tag": null, ${ROSE}, "tag": "flower"}`, 'tag'],
-  ['an escape', `{${ROSE}, "\\u0069d": 1}`, 'id'],
-  ['an ignored field', `{${ROSE}, "size": 1, "size": 1}`, 'size'],
-  ['an empty key', `{${ROSE}, "": 1, "": 1}`, ''],
-  ['a name of the prototype', `{${ROSE}, "toString": 1, "toString": 1}`, 'toString'],
-  ['a place deep within', `{${ROSE}, "pots": [[{"a": {"b": 1, "c": 2, "b": 3}}]]}`, 'b'],
-  ['a place in an array', `[{"id": 1, "id": 1}]`, 'id'],
+  ...[' \t\r\n', 'id=1&name=Rose', '{"id": 1, "name": "Rose', OPENED, `{${ROSE},}`, "{'id': 1, 'name': 'Rose'}"],
+  ...[`{/* one */ ${ROSE}}`, `${PLANT}${PLANT}`, `${PLANT}\0`, '{"id": 1, "name": "Ro\nse"}'],
+  ...['NaN', '01', '+1', '.5', '0x10', '1n'].map((id) => `{"id": ${id}, "name": "Rose"}`),
 ];
 
 export function describeRepeatedKeys(target: () => ContractTarget): void {
   describe('a JSON body that repeats a key', () => {
-    itShouldRefuse(
-      target,
-      40002,
-      REPEATED.map(([what, body, key]): Refused => [what, body, {}, new RegExp(`the key "${key}" is repeated`)]),
-    );
+    itShouldRefuse(target, 40002, [
+      ['another value', `{${ROSE}, "id": 2}`, {}, /the key "id" is repeated/],
+      ['the same value, written otherwise', `{${ROSE}, "id": 1.0}`, {}, /"id"/],
+      ['an escape', `{${ROSE}, "\\u0069d": 1}`, {}, /"id"/],
+      ['an ignored field', `{${ROSE}, "toString": 1, "toString": 1}`, {}, /"toString"/],
+      ['a place deep within', `{${ROSE}, "pots": [[{"a": {"b": 1, "c": 2, "b": 3}}]]}`, {}, /"b"/],
+    ]);
   });
 }
 
-/** Bytes that are no UTF-8: ones that never occur, Latin-1, cut short, overlong, a surrogate, beyond U+10FFFF. */
-const NOT_UTF8 = ['ff', 'e4', 'e282', 'c0af', 'c080', 'eda080', 'f4908080'].map((bytes) => Buffer.from(bytes, 'hex'));
-const concat = (...parts: (string | Buffer)[]): Buffer => Buffer.concat(parts.map((part) => Buffer.from(part)));
-
-const OTHER_BYTES: Refused[] = [
-  ['a byte order mark before it', `\ufeff${PLANT}`, {}, /byte order mark/],
-  ['a byte order mark behind it', `${PLANT}\ufeff`],
-  ['UTF-16', Buffer.from(PLANT, 'utf16le')],
-  ['UTF-16, big-endian, with a byte order mark', Buffer.from(`\ufeff${PLANT}`, 'utf16le').swap16()],
-  ['nothing but zeros', Buffer.alloc(100)],
-];
+/** Bytes that are no UTF-8: one that never occurs, Latin-1, cut short, overlong, a surrogate, beyond U+10FFFF. */
+const NOT_UTF8 = ['\xff', '\xe4', '\xe2\x82', '\xc0\xaf', '\xed\xa0\x80', '\xf4\x90\x80\x80'];
+const inNameAndElsewhere = (bytes: string): Refused[] => {
+  const bodies = [`{"id": 1, "name": "${bytes}"}`, `{${ROSE}, "x": ["${bytes}"]}`];
+  return bodies.map((body) => [JSON.stringify(body), Buffer.from(body, 'latin1'), {}, /UTF-8/]);
+};
 
 const NO_LENGTH = { 'Content-Length': undefined };
 const NO_TYPE = { 'Content-Type': undefined };
@@ -73,26 +51,21 @@ export function describeBodyJson(target: () => ContractTarget): void {
   describeRepeatedKeys(target);
 
   describe('a JSON body', () => {
-    itShouldAccept(target, [
-      ['white space around everything', '\r\n\t {\r\n\t "id" : 1 , "name"\n:\t"Rose"\r}\n\n', { name: 'Rose' }],
-      ['keys as escapes', '{"\\u0069\\u0064": 1, "n\\u0061me": "Rose"}', { name: 'Rose' }],
+    it('may have white space around everything, and escapes in its keys', async () => {
+      const body = '\r\n\t {\r\n\t "\\u0069\\u0064" : 1 , "n\\u0061me"\n:\t"Rose"\r}\n\n';
+      expectCreated(await target().post(body), { name: 'Rose' });
+    });
+
+    const refused = (bodies: string[], says: RegExp): Refused[] =>
+      bodies.map((body) => [JSON.stringify(body.slice(0, 40)), body, {}, says]);
+    itShouldRefuse(target, 40001, refused(NOT_AN_OBJECT, /not an object.*"name": "Rose"\}/));
+    itShouldRefuse(target, 40002, [
+      ...refused(NOT_JSON, /not JSON: .* line \d+, column \d+/),
+      ['with the place', '{"id": 1,\n "näme": Rose}', {}, /line 2, column 10/],
+      ['a byte order mark before it', `\ufeff${PLANT}`, {}, /byte order mark/],
+      ['UTF-16', Buffer.from(PLANT, 'utf16le')],
+      ...NOT_UTF8.flatMap(inNameAndElsewhere),
     ]);
-    const shown = (body: string): string => JSON.stringify(body.slice(0, 40));
-    const notAnObject = NOT_AN_OBJECT.map((body): Refused => [
-      shown(body),
-      body,
-      {},
-      /not an object.*"name": "Rose"\}/,
-    ]);
-    itShouldRefuse(target, 40001, notAnObject);
-    const notJson = NOT_JSON.map((body): Refused => [shown(body), body, {}, /not JSON: .* line \d+, column \d+/]);
-    itShouldRefuse(target, 40002, notJson);
-    itShouldRefuse(target, 40002, [['with the place', '{"id": 1,\n "näme": Rose}', {}, /line 2, column 10/]]);
-    const places = NOT_UTF8.flatMap((bytes): Refused[] => [
-      [`${bytes.toString('hex')} in a name`, concat('{"id": 1, "name": "', bytes, '"}'), {}, /UTF-8/],
-      [`${bytes.toString('hex')} elsewhere`, concat(`{${ROSE}, "x": ["`, bytes, '"]}'), {}, /UTF-8/],
-    ]);
-    itShouldRefuse(target, 40002, [...places, ...OTHER_BYTES]);
   });
 
   describe('a missing body', () => {
@@ -111,21 +84,16 @@ const TYPES = [
   ...['application/json; profile="a;b,c"; charset=utf-8', 'application/json; x='.padEnd(256, 'x')],
 ];
 const OTHER_TYPES = [
-  ...['', 'json', 'text/plain', 'text/json', 'application/jsonx', 'application/vnd.api+json', 'application/*', '*/*'],
-  ...['application/x-www-form-urlencoded', 'application/json, application/json', '"application/json"'],
-  ...['latin1', 'UTF-16LE', '"utf-7"'].map((charset) => `application/json; charset=${charset}`),
+  ...['', 'text/plain', 'application/jsonx', 'application/vnd.api+json', 'application/*', '"application/json"'],
+  ...['application/x-www-form-urlencoded', 'application/json, application/json'],
+  ...['latin1', 'UTF-16LE'].map((charset) => `application/json; charset=${charset}`),
 ];
-const LONG_TYPES = [
-  `text/${'x'.repeat(10_000)}`,
-  'application/json; x='.padEnd(257, 'x'),
-  'application/json'.padEnd(15_000) + 'x',
-];
-const ENCODINGS = ['gzip', 'GZIP', 'br', 'zstd', 'x-json', '*', 'gzip, gzip', 'identity, gzip', 'gzip;q=1'];
+const ENCODINGS = ['gzip', 'br', 'x-json', '*', 'identity, gzip', 'gzip;q=1'];
 
 export function describeMediaTypes(target: () => ContractTarget): void {
   it.each([
     ...TYPES.map((type) => ['Content-Type', type]),
-    ...['identity', 'Identity', '', 'identity, identity'].map((coding) => ['Content-Encoding', coding]),
+    ...['Identity', '', 'identity, identity'].map((coding) => ['Content-Encoding', coding]),
   ])('should accept a body of the %s: %s', async (field, value) => {
     expectCreated(await target().post(PLANT, { [field]: value }), { name: 'Rose' });
   });
@@ -135,13 +103,8 @@ export function describeMediaTypes(target: () => ContractTarget): void {
     itShouldRefuse(target, 41500, [
       ['none', PLANT, NO_TYPE, /missing.*must be application\/json/],
       ['two', PLANT, { 'Content-Type': ['application/json', 'application/json'] }, right],
+      ['one of 257 characters', PLANT, { 'Content-Type': 'application/json; x='.padEnd(257, 'x') }, /256/],
       ...OTHER_TYPES.map((type): Refused => [type, PLANT, { 'Content-Type': type }, right]),
-      ...LONG_TYPES.map((type): Refused => [
-        type.slice(0, 40),
-        PLANT,
-        { 'Content-Type': type },
-        /256.*application\/json/,
-      ]),
       ...ENCODINGS.map((coding): Refused => {
         return [coding, gzipSync(PLANT), { 'Content-Encoding': coding }, /content encoding.*send it uncompressed/];
       }),
@@ -150,54 +113,41 @@ export function describeMediaTypes(target: () => ContractTarget): void {
 }
 
 const MEBIBYTE = 1024 * 1024;
+const FRAME = '{"id":1,"name":""}';
 
 /** @param limit the bytes that a body may have */
 export function describeBodySize(target: () => ContractTarget, limit: number): void {
-  const FRAME = '{"id":1,"name":""}';
-  /** A request with a body of this many bytes; each character of the name's is two of them. */
+  /** A request with a body of this many bytes; each character of the name's is two of them, but for one in an odd number. */
   function request(bytes: number, isChunked: boolean): { parts: (string | Buffer)[]; name: string } {
-    const name = 'ä'
-      .repeat(Math.floor((bytes - FRAME.length) / 2))
-      .padStart(Math.ceil((bytes - FRAME.length) / 2), 'x');
+    const room = bytes - FRAME.length;
+    const name = 'x'.repeat(room % 2) + 'ä'.repeat(Math.floor(room / 2));
     const body = Buffer.from(FRAME.replace('""', `"${name}"`));
-    expect(body).toHaveLength(bytes);
     const framed = isChunked ? [`${bytes.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'] : [body];
     return { parts: [postHead(target().basePath, body, isChunked ? CHUNKED : {}), ...framed], name };
   }
 
   describe(`a body sent with a limit of ${limit} bytes`, () => {
-    it.each([false, true])(
-      'should be read up to the last byte within, and none beyond, chunked: %s',
-      async (isChunked) => {
-        const response = await target().raw(...request(limit + 1, isChunked).parts);
-        expect(await expectNothingWritten(target(), response, 41300)).toContain(`${limit} bytes`);
-        const { parts, name } = request(limit, isChunked);
-        expectCreated(await target().raw(...parts), { name });
-        expect(await storedPlants(target())).toEqual([{ id: '1', name, tag: null, idempotency_key: null }]);
-      },
-    );
-
-    it('should be refused before it is sent if its length says enough', async () => {
-      using connection = await RawConnection.open(target().port);
-      connection.send(postHead(target().basePath, '', { 'Content-Length': String(1024 * MEBIBYTE) }));
-      await expectAnswers(target(), connection, 41300);
+    it.each([
+      ['with a length', false],
+      ['in chunks', true],
+    ])('should be read up to the last byte within, and none beyond: %s', async (_, isChunked) => {
+      const response = await target().raw(...request(limit + 1, isChunked).parts);
+      expect(await expectNothingWritten(target(), response, 41300)).toContain(`${limit} bytes`);
+      const { parts, name } = request(limit, isChunked);
+      expectCreated(await target().raw(...parts), { name });
+      expect(await storedPlants(target())).toMatchObject([{ id: '1', name }]);
     });
 
-    it('should be refused if it does not end', async () => {
-      using connection = await RawConnection.open(target().port);
-      connection.send(postHead(target().basePath, '', CHUNKED));
-      for (let sent = 0; sent < 20; sent++) connection.send('100000\r\n', Buffer.alloc(MEBIBYTE, ' '), '\r\n');
-      await expectNothingWritten(target(), await connection.response(), 41300);
+    it('should be refused before it is sent if its length says enough, and else if it does not end', async () => {
+      await exchange(target(), postHead(target().basePath, '', { 'Content-Length': '1000000000' }), 41300);
+      const chunks = ['100000\r\n', Buffer.alloc(MEBIBYTE, ' '), '\r\n'];
+      const endless = Array<typeof chunks>(20).fill(chunks).flat();
+      await exchange(target(), [postHead(target().basePath, '', CHUNKED), ...endless], 41300);
     });
 
     it('should not end the connection if it is small enough to be thrown away', async () => {
-      using connection = await RawConnection.open(target().port);
-      for (const isChunked of [false, true]) {
-        connection.send(...request(limit + MEBIBYTE, isChunked).parts);
-        await expectAnswers(target(), connection, 41300);
-      }
-      connection.send(postHead(target().basePath, PLANT), PLANT);
-      await expectAnswers(target(), connection, 'Rose');
+      const large = [false, true].flatMap((isChunked) => request(limit + MEBIBYTE, isChunked).parts);
+      await exchange(target(), [...large, postHead(target().basePath, PLANT), PLANT], 41300, 41300, 'Rose');
     });
   });
 }

@@ -1,34 +1,19 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { ErrorStatus } from '../../src/errors/error-catalogue.js';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { openTestConnection, type TestConnection, type TestDatabase } from '../support/database/test-database.js';
-import {
-  ANSWER_HEADERS,
-  expectRefusal,
-  RawConnection,
-  type RawResponse,
-  type RequestHeaders,
-} from '../support/http/request.js';
-import { type Prepare, startStore } from '../support/service/store.js';
+import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
+import { ANSWER_HEADERS, expectRefusal } from '../support/http/refusal.js';
+import type { RequestHeaders } from '../support/http/request.js';
+import type { Store } from '../support/service/store.js';
 
-/** A running application that keeps the contract, on a database of its own. */
-export interface ContractTarget {
-  readonly port: number;
-  readonly basePath: string;
-  readonly errorStatus: ErrorStatus;
+/** An application that keeps the contract, as it is started for the tests, on a database of its own. */
+export type StartedTarget = Pick<Store, 'port' | 'basePath' | 'errorStatus' | 'raw' | 'post' | 'database' | 'stop'>;
+
+/** What the tests need of it while it runs. */
+export interface ContractTarget extends Omit<StartedTarget, 'database' | 'stop'> {
   readonly database: Pick<TestDatabase, 'query'>;
-  /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
-  raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
-  /** Sends a POST of these bytes to the plants; a header given here replaces the usual one, and undefined leaves it out. */
-  post(body: string | Buffer, headers?: RequestHeaders): Promise<RawResponse>;
 }
 
-/** An application that keeps the contract, as it is started for the tests. */
-export interface StartedTarget extends ContractTarget {
-  readonly database: TestDatabase;
-  stop(): Promise<void>;
-}
-
-/** An application that runs while the tests of the surrounding `describe` do. */
+/** An application that runs while the tests of the surrounding `describe` do. Each test begins without plants. */
 export function runningTarget(start: () => Promise<StartedTarget>): () => ContractTarget {
   let started: StartedTarget;
   let target: ContractTarget;
@@ -39,16 +24,12 @@ export function runningTarget(start: () => Promise<StartedTarget>): () => Contra
     connection = await openTestConnection(started.database.url);
     target = { ...started, database: connection };
   });
+  beforeEach(() => removePlants(target));
   afterAll(async () => {
     await connection.end();
     await started.stop();
   });
   return () => target;
-}
-
-/** A store that runs while the tests of the surrounding `describe` do. */
-export function contractStore(variables: Record<string, string> = {}, prepare?: Prepare): () => ContractTarget {
-  return runningTarget(() => startStore(variables, prepare));
 }
 
 export interface StoredPlant {

@@ -1,8 +1,9 @@
 import { describe, it } from '@jest/globals';
 import type { INestApplication } from '@nestjs/common';
 import { type Platform, startHost } from '../support/host/host.js';
-import { postHead, RawConnection } from '../support/http/request.js';
-import { contractStore, expectAnswers, runningTarget } from './contract-target.js';
+import { postHead } from '../support/http/request.js';
+import { startStore } from '../support/service/store.js';
+import { CLOSED, exchange, runningTarget } from './contract-target.js';
 import { type BodyReading, describeContract, describeGuestContract } from './describe-contract.js';
 
 // Without it they go past Express.
@@ -11,14 +12,11 @@ describe('POST /plants if Express routes the requests, as a middleware is to see
     app.use((_request: unknown, _response: unknown, next: () => void) => {
       next();
     });
-  const target = contractStore({}, seeAll);
+  const target = runningTarget(() => startStore({}, seeAll));
   describeContract(target);
 
   it('should end a connection on which the rest of a refused body does not come', async () => {
-    using connection = await RawConnection.open(target().port);
-    connection.send(postHead('', '', { 'Content-Length': '2000000' }));
-    await expectAnswers(target(), connection, 41300);
-    await connection.closed();
+    await exchange(target(), postHead('', '', { 'Content-Length': '2000000' }), 41300, CLOSED);
   });
 });
 

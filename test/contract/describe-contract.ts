@@ -1,42 +1,18 @@
-import { beforeEach } from '@jest/globals';
 import type { Platform } from '../support/host/host.js';
 import { describeBodyJson, describeBodySize, describeMediaTypes, describeRepeatedKeys } from './bodies.js';
-import { describeConnections, describePipelining } from './connections.js';
-import { type ContractTarget, removePlants } from './contract-target.js';
-import {
-  describeCredentialAmongMany,
-  describeCredentials,
-  describeOrderInBrokenRequests,
-  describeOrderOfChecks,
-} from './credentials.js';
+import { describeConnections } from './connections.js';
+import type { ContractTarget } from './contract-target.js';
 import { describeFields, describeIdentifiers, describeNamesAndTags } from './fields.js';
-import { describeMethods, describePaths, describeThePath } from './paths.js';
-import { describeBodyFraming, describeExpectContinue, describeHead, describeProtocol } from './protocol.js';
+import { describeBodyFraming, describeExpectContinue, describeProtocol } from './protocol.js';
 import { describeIdempotency, describeTakenIds } from './repetitions.js';
-
-/** What holds for every application that keeps the contract, with the default limits. */
-export function describeContract(target: () => ContractTarget): void {
-  beforeEach(() => removePlants(target()));
-  describeIdentifiers(target);
-  describeNamesAndTags(target);
-  describeFields(target);
-  describeBodyJson(target);
-  describeMediaTypes(target);
-  describeBodyFraming(target);
-  describeCredentials(target);
-  describeCredentialAmongMany(target);
-  describeOrderOfChecks(target);
-  describeOrderInBrokenRequests(target);
-  describeExpectContinue(target);
-  describePaths(target);
-  describeMethods(target);
-  describeTakenIds(target);
-  describeIdempotency(target);
-  describeProtocol(target);
-  describeHead(target);
-  describeConnections(target);
-  describePipelining(target);
-}
+import {
+  describeCredentials,
+  describeCredentialsOfServer,
+  describeMethods,
+  describeOrderOfChecks,
+  describePaths,
+  describeThePath,
+} from './requests.js';
 
 /** Who reads the bodies: the store, or the parser of the host, which keeps the bytes. */
 export type BodyReading = 'store' | 'rawBody';
@@ -52,7 +28,6 @@ export function describeGuestContract(
   platform: Platform,
   { isRouted }: { isRouted?: (path: string) => boolean } = {},
 ): void {
-  beforeEach(() => removePlants(target()));
   describeCredentials(target);
   describeIdempotency(target);
   describeThePath(target, isRouted);
@@ -68,4 +43,16 @@ export function describeGuestContract(
   describeBodySize(target, 1_048_576);
   describeMediaTypes(target);
   describeOrderOfChecks(target);
+}
+
+/** What holds for every application of the store's own, with the default limits. */
+export function describeContract(target: () => ContractTarget): void {
+  describeGuestContract(target, 'store', 'express');
+  describeBodyFraming(target);
+  describeCredentialsOfServer(target);
+  describeExpectContinue(target);
+  describePaths(target);
+  describeMethods(target);
+  describeProtocol(target);
+  describeConnections(target);
 }

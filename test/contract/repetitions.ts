@@ -1,11 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectRefusal } from '../support/http/request.js';
-import { type ContractTarget, expectCreated, itShouldRefuse, removePlants, storedPlants } from './contract-target.js';
+import { expectRefusal } from '../support/http/refusal.js';
+import { type ContractTarget, expectCreated, itShouldRefuse, storedPlants } from './contract-target.js';
 
 export function describeTakenIds(target: () => ContractTarget): void {
   describe('an id that is taken', () => {
     it.each(['1', '-9223372036854775808', '9007199254740993'])('should keep its first plant: %s', async (id) => {
-      await removePlants(target());
       await target().post(`{"id": ${id}, "name": "Rose", "tag": "flower"}`);
       for (const body of [`{"id": ${id}, "name": "Rose", "tag": "flower"}`, `{"id": ${id}.0, "name": "Fern"}`])
         expect(expectRefusal(await target().post(body), 40901, target().errorStatus)).toContain(` ${id} `);
@@ -13,16 +12,14 @@ export function describeTakenIds(target: () => ContractTarget): void {
     });
 
     it('should be given to exactly one of those that ask for it at the same time, and not block others', async () => {
-      await removePlants(target());
       const bodies = Array.from({ length: 100 }, (_, i) => `{"id": ${i % 10}, "name": "Plant ${i}"}`);
       const responses = await Promise.all(bodies.map((body) => target().post(body)));
+      const created = responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body) as unknown);
       for (const response of responses)
         if (response.status !== 200) expectRefusal(response, 40901, target().errorStatus);
-      const winners = responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body) as unknown);
       const stored = (await storedPlants(target())).map(({ name }) => ({ name }));
-      expect(stored).toHaveLength(10);
-      expect(winners).toHaveLength(10);
-      expect(stored).toEqual(expect.arrayContaining(winners));
+      expect([stored.length, created.length]).toEqual([10, 10]);
+      expect(stored).toEqual(expect.arrayContaining(created));
     });
   });
 }
@@ -40,7 +37,7 @@ const OTHER: [what: string, first: string, second: string][] = [
   ['other normalisation', '{"id": 1, "name": "\u00e9"}', '{"id": 1, "name": "e\u0301"}'],
 ];
 
-const KEYS = ['x'.repeat(255), 'a,b', '"quoted"', '0', 'a b', "'; --", '\u00e9'];
+const KEYS = ['x'.repeat(255), 'a,b', '"quoted"', "a'; --", '\u00e9'];
 const RULE = /Idempotency-Key.* 1 to 255 characters/;
 
 export function describeIdempotency(target: () => ContractTarget): void {
@@ -70,7 +67,8 @@ export function describeIdempotency(target: () => ContractTarget): void {
       expect(await post(first, 'key')).toMatchObject({ status: 200 });
     });
 
-    it('should be another create with another id', async () => {
+    it('should not be bound by a request that was refused, and be another create with another id', async () => {
+      expectRefusal(await post('{"id": 1, "name": null}', 'key'), 40003, target().errorStatus);
       expectCreated(await post(ROSE, 'key'), FLOWER);
       expectCreated(await post('{"id": 2, "name": "Fern"}', 'key'), { name: 'Fern' });
       expect(await storedPlants(target())).toHaveLength(2);
@@ -84,11 +82,6 @@ export function describeIdempotency(target: () => ContractTarget): void {
       await post(ROSE, first);
       expect(expectRefusal(await post(ROSE, second), 40901, target().errorStatus)).toContain('id 1 ');
       expect(await storedPlants(target())).toMatchObject([{ id: '1', idempotency_key: first ?? null }]);
-    });
-
-    it('should not be bound by a request that was refused', async () => {
-      expectRefusal(await post('{"id": 1, "name": null}', 'key'), 40003, target().errorStatus);
-      expectCreated(await post(ROSE, 'key'), FLOWER);
     });
 
     itShouldRefuse(target, 40004, [
