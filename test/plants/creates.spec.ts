@@ -1,0 +1,239 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
+import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
+import { createTogether, postHead, type TogetherCreate } from '../support/http/request.js';
+import { ProxiedStore, startStoreOn, type Store } from '../support/service/store.js';
+import { errorOf } from '../support/tokens/issued-token.js';
+import { Stopwatch, until } from '../support/until.js';
+
+const QUEUE_LIMIT = 20;
+/** Long enough for a busy machine to create a plant. */
+const STORAGE_TIMEOUT = 3000;
+const KEY = { 'Idempotency-Key': 'the first try' };
+/** What a database may have set for another application. It must not change what is stored or answered. */
+const SETTINGS = {
+  array_nulls: 'off',
+  DateStyle: 'German',
+  default_transaction_isolation: 'serializable',
+  extra_float_digits: '-15',
+  lock_timeout: '100',
+};
+
+const ids = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
+const create = (id: number, tag?: string, name = 'Rose'): TogetherCreate => ({
+  body: JSON.stringify({ id, name, tag }),
+});
+
+async function configure(target: TestDatabase, settings: Record<string, string>): Promise<void> {
+  const name = new URL(target.url).pathname.slice(1);
+  for (const [setting, value] of Object.entries(settings))
+    await target.query(`ALTER DATABASE "${name}" SET ${setting} = ${value}`);
+}
+
+describe('Creates that come together', () => {
+  let database: TestDatabase;
+  let store: Store;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await configure(database, SETTINGS);
+    // Longer than a lock is held on a slow machine.
+    store = await startStoreOn(database, { WRITE_QUEUE_LIMIT: String(QUEUE_LIMIT), STORAGE_TIMEOUT: '10000' });
+  });
+  afterEach(() => database.query('DELETE FROM plants'));
+  afterAll(async () => {
+    await store.stop();
+    await database.drop();
+  });
+
+  const stored = (): Promise<object[]> => database.query('SELECT id, name, tag FROM plants ORDER BY plants.id');
+
+  it('should share one commit, each stored exactly as sent and with its own answer', async () => {
+    const odd = ['', 'NULL', '{a,b}', '\\"', "'; --", 'e\u0301', '\ud83c\udf39', '\n\t', '$1', 'Rose', 'tag'];
+    const plants = [
+      ...odd.map((text, at) => ({ id: String(at), name: 'Rose', tag: text })),
+      ...odd.map((text, at) => ({ id: String(100 + at), name: text, tag: null })),
+    ];
+    // What the next statement takes does not count among those that wait.
+    expect(plants.length).toBeGreaterThan(QUEUE_LIMIT);
+    const creates = plants.map(({ id, name, tag }) => create(Number(id), tag ?? undefined, name));
+    const answers = plants.map(({ name, tag }) => JSON.stringify({ name, tag: tag ?? undefined }));
+    expect((await createTogether(store.port, creates)).map((response) => response?.body)).toEqual(answers);
+    expect(await stored()).toEqual(plants);
+    // Rows that one transaction has inserted have one xmin.
+    expect(await database.query('SELECT DISTINCT xmin::text FROM plants')).toHaveLength(1);
+  });
+
+  it('should not be held back by one that waits for the lock of a row, nor those that come later', async () => {
+    const other = new pg.Client(database.url);
+    await other.connect();
+    try {
+      await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (0, 'Lily')`);
+      const creates = ids(0, 7).map((id) => create(id));
+      const together = createTogether(store.port, creates);
+      await until(async () => (await stored()).length === 6);
+      for (const id of ids(10, 6)) expect(await store.post(create(id).body)).toMatchObject({ status: 200 });
+      expect(store.statistics.inFlight).toBe(1);
+      await other.query('COMMIT');
+      expect((await together).map(errorOf)).toEqual([40901, ...Array<undefined>(6)]);
+    } finally {
+      await other.end();
+    }
+  });
+
+  it('should be refused with 50301 from WRITE_QUEUE_LIMIT on, and the others be created', async () => {
+    await using lock = await TableLock.take(database);
+    // As many statements as go at a time, however long each of them takes.
+    const sent: Promise<RawResponse>[] = [];
+    while (sent.length < 4) {
+      sent.push(store.post(create(sent.length).body));
+      await lock.awaited(sent.length);
+    }
+    const creates = ids(10, QUEUE_LIMIT + 2).map((id) => create(id));
+    const together = createTogether(store.port, creates);
+    await until(() => store.waiting() === QUEUE_LIMIT);
+    await lock.release();
+
+    const responses = [...(await Promise.all(sent)), ...(await together)];
+    expect(responses.map(errorOf)).toEqual([...Array<undefined>(4 + QUEUE_LIMIT), 50301, 50301]);
+    expect(await stored()).toHaveLength(4 + QUEUE_LIMIT);
+  });
+});
+
+it.each([
+  ['off', 'on'],
+  ['remote_apply', 'remote_apply'],
+])('200 should mean committed, and on the disk, though synchronous_commit is %s', async (setting, expected) => {
+  const database = await createTestDatabase();
+  // A deferred trigger runs in the middle of the commit.
+  await database.query(`
+    CREATE TABLE told (setting text);
+    CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      INSERT INTO public.told SELECT current_setting('synchronous_commit');
+      PERFORM pg_advisory_xact_lock_shared(1);
+      RETURN NULL;
+    END $$;
+    CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION wait()`);
+  await configure(database, { synchronous_commit: setting });
+  const holder = new pg.Client(database.url);
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(1)');
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  // The longest time limit, of which no timer may make a short one.
+  const store = await startStoreOn(database, { STORAGE_TIMEOUT: '86400000' });
+  const connections = [await RawConnection.open(store.port), await RawConnection.open(store.port)];
+  try {
+    // The second one is a repetition: it waits for the first one.
+    for (const [index, connection] of connections.entries()) {
+      const { body } = create(1);
+      connection.send(postHead('', body, { 'Idempotency-Key': 'key' }) + body);
+      await until(async () => (await holder.query(waiting)).rowCount === index + 1);
+      // The service has done its work before the commit once it has answered later requests.
+      for (const later of ['{}', '{}', '{}']) expect(await store.post(later)).toMatchObject({ status: 400 });
+      expect(connections.map(({ socket }) => socket.bytesRead)).toEqual([0, 0]);
+      expect(await database.query('SELECT FROM plants')).toEqual([]);
+    }
+    await holder.query('SELECT pg_advisory_unlock(1)');
+    for (const connection of connections)
+      expect(await connection.response()).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+    expect(await database.query('SELECT setting FROM told')).toEqual([{ setting: expected }]);
+  } finally {
+    // Ends the wait, if the test has failed.
+    await holder.end();
+    for (const connection of connections) connection.close();
+    await store.stop();
+    await database.drop();
+  }
+});
+
+/** What the simulation of the writer cannot show: what PostgreSQL and its connections really do. */
+describe('With one connection,', () => {
+  let store: ProxiedStore;
+
+  beforeAll(async () => {
+    const limits = { DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) };
+    store = await ProxiedStore.start({ ...limits, ERROR_STATUS: 'semantic' });
+    // The tag says what becomes of a plant: it is rejected with this SQLSTATE, or left out.
+    await store.database.query(`
+      CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.tag = 'left out' THEN RETURN NULL; END IF;
+        IF NEW.tag IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = NEW.tag, MESSAGE = 'a detail for the log'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER reject BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION reject()`);
+    // The first look-up loads Prisma's client, for which a busy machine takes long.
+    for (const id of [0, 0]) await store.create(id);
+    await store.database.query('TRUNCATE plants');
+  });
+  afterEach(async () => {
+    store.proxy.restore();
+    await store.database.query('TRUNCATE plants');
+  });
+  afterAll(() => store.stop());
+
+  async function inTime<T>(work: Promise<T>): Promise<T> {
+    using stopwatch = new Stopwatch();
+    const result = await work;
+    expect(stopwatch.elapsed).toBeLessThan(1.6 * STORAGE_TIMEOUT);
+    return result;
+  }
+
+  it.each([
+    ['left out', 50000],
+    ['40001', 50300],
+  ])('a create that PostgreSQL rejects should fail alone if it is %s: with %d', async (tag, error) => {
+    const creates = ids(1, 12).map((id) => create(id));
+    const neighbours = await createTogether(store.port, creates.toSpliced(6, 0, create(100, tag)));
+    const [culprit] = neighbours.splice(6, 1);
+    expect(store.expectRefused(culprit, error)).not.toMatch(/a detail|SQL|INSERT|plants"/);
+    expect(culprit?.headers['retry-after']).toBe(error === 50300 ? '1' : undefined);
+    for (const response of neighbours) expect(response).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
+    expect(await store.storedIds()).toEqual(ids(1, 12));
+  });
+
+  it('a lost answer should be noticed by no client: the plant is stored once, for one of several', async () => {
+    const { created } = store.statistics;
+    const creates = [create(1), create(1), ...[1, 2].map(() => ({ ...create(2), headers: KEY }))];
+    const createAndLose = async (text: string): Promise<unknown[]> => {
+      // A session that knows the statement is sent its name alone.
+      store.proxy.reset();
+      store.proxy.restore();
+      store.proxy.loseAnswerTo(text);
+      const responses = await createTogether(store.port, creates);
+      expect(store.proxy.hasLostAnswer).toBe(true);
+      return responses.map((response) => response?.status);
+    };
+    expect(await createAndLose('INSERT')).toEqual([200, 409, 200, 200]);
+    expect(store.statistics.created).toBe(created + 2);
+    // That of the look-up, too.
+    expect(await createAndLose('ANY(')).toEqual([409, 409, 200, 200]);
+    expect(await store.storedIds()).toEqual([1, 2]);
+    expect(await store.database.query('SELECT FROM plants WHERE write_id IS NULL')).toEqual([]);
+  });
+
+  it('broken connections should be 50400 to a create that was sent before, and 50300 to those after', async () => {
+    await using lock = await TableLock.take(store.database);
+    const sent = inTime(store.create(1));
+    await lock.awaited();
+    store.proxy.reset();
+    store.expectNothingWritten(await store.create(2));
+    store.expectUnknown(await sent);
+  });
+
+  it('a silent connection should be 50400, and 50301 to those that wait for it; a repetition succeeds', async () => {
+    await store.expectCreated(1);
+    store.proxy.freeze();
+    const sent = inTime(store.create(2, KEY));
+    await until(() => store.statistics.inFlight === 1);
+    const waiting = inTime(store.create(3));
+    store.expectUnknown(await sent);
+    store.expectNothingWritten(await waiting, 50301);
+    store.proxy.restore();
+    await store.expectCreated(2, KEY);
+    expect(await store.storedIds()).toEqual([1, 2]);
+  });
+});
