@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeToken } from '../../src/auth/token-format.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
-import { expectRefusal } from '../support/http/refusal.js';
-import { startStore, type Store, TOKEN } from '../support/service/store.js';
-import { bearer, errorOf, issueToken, NO_PLANT, type StoredToken } from '../support/tokens/issued-token.js';
-import { json, JwtIssuer, signingKey } from '../support/tokens/jwt-issuer.js';
+import { expectRefusal, type RawResponse, TOKEN } from '../support/http/request.js';
+import { startStore, type Store } from '../support/service/store.js';
+import {
+  bearer,
+  errorOf,
+  issueToken,
+  json,
+  JwtIssuer,
+  NO_PLANT,
+  signingKey,
+  type StoredToken,
+} from '../support/tokens/tokens.js';
 import { expectWithin, until } from '../support/until.js';
 
 /** What is promised for a change to take effect. */

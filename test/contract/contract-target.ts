@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { openTestConnection, type TestConnection, type TestDatabase } from '../support/database/test-database.js';
-import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
-import { ANSWER_HEADERS, expectRefusal } from '../support/http/refusal.js';
-import type { RequestHeaders } from '../support/http/request.js';
+import {
+  ANSWER_HEADERS,
+  expectRefusal,
+  RawConnection,
+  type RawResponse,
+  type RequestHeaders,
+} from '../support/http/request.js';
 import type { Store } from '../support/service/store.js';
 
 /** An application that keeps the contract, as it is started for the tests, on a database of its own. */

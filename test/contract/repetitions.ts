@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectRefusal } from '../support/http/refusal.js';
+import { expectRefusal } from '../support/http/request.js';
 import { type ContractTarget, expectCreated, itShouldRefuse, storedPlants } from './contract-target.js';
 
 export function describeTakenIds(target: () => ContractTarget): void {

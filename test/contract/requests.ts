@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { expectRefusal } from '../support/http/refusal.js';
-import { CHUNKED, postHead, requestHead, type RequestHeaders, TOKEN } from '../support/http/request.js';
+import { CHUNKED, expectRefusal, postHead, requestHead, type RequestHeaders, TOKEN } from '../support/http/request.js';
 import { CLOSED, type ContractTarget, exchange, expectCreated, expectNothingWritten } from './contract-target.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { TOKEN } from '../support/http/request.js';
 import { describeWith } from '../support/jest/suite.js';
 import { startStore, type Store } from '../support/service/store.js';
 

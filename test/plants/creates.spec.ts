@@ -1,10 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
-import { RawConnection, type RawResponse } from '../support/http/raw-connection.js';
-import { createTogether, postHead, type TogetherCreate } from '../support/http/request.js';
-import { ProxiedStore, startStoreOn, type Store } from '../support/service/store.js';
-import { errorOf } from '../support/tokens/issued-token.js';
+import {
+  createTogether,
+  postHead,
+  RawConnection,
+  type RawResponse,
+  type TogetherCreate,
+} from '../support/http/request.js';
+import { type ProxiedStore, startProxiedStore, startStoreOn, type Store } from '../support/service/store.js';
+import { errorOf } from '../support/tokens/tokens.js';
 import { Stopwatch, until } from '../support/until.js';
 
 const QUEUE_LIMIT = 20;
@@ -155,7 +160,7 @@ describe('With one connection,', () => {
 
   beforeAll(async () => {
     const limits = { DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) };
-    store = await ProxiedStore.start({ ...limits, ERROR_STATUS: 'semantic' });
+    store = await startProxiedStore({ ...limits, ERROR_STATUS: 'semantic' });
     // The tag says what becomes of a plant: it is rejected with this SQLSTATE, or left out.
     await store.database.query(`
       CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
