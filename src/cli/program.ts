@@ -68,7 +68,7 @@ cannot be used, which no restart changes. plant-store serve --help lists the env
       'after',
       `
 With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what
-the service needs. If another session is in its way for 2 seconds, it exits with 1. Run it again then.`,
+the service needs. It waits 30 seconds for another migration, and 2 for any other lock. Then it exits with 1: run it again.`,
     )
     .action(migrate);
   program
