@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isUndecided, lacksResources, PlantLeftOutError, toApiError } from '../prisma/database.errors.js';
+import { isUndecided, PlantLeftOutError, toApiError } from '../prisma/database.errors.js';
 import { type Plant, Prisma } from '../prisma/generated/client.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
@@ -50,8 +50,6 @@ export interface PlantTable {
   isUndecided(error: unknown): boolean;
 }
 
-/** For this long after a lack of resources, probes are large. Small rows still fit on a full disk. */
-const LARGE_PROBES_MS = 60_000;
 /** A probe waits for a lock for less time than a create. */
 const PROBE_LOCK_TIMEOUT_MS = 1000;
 
@@ -63,7 +61,6 @@ const PROBE_LOCK_TIMEOUT_MS = 1000;
 export class PlantsRepository implements PlantTable {
   private readonly table: Prisma.Sql;
   private readonly lockTimeout: Prisma.Sql;
-  private largeUntil = 0;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -93,11 +90,8 @@ export class PlantsRepository implements PlantTable {
     try {
       await client.query('BEGIN');
       await client.query(`SET LOCAL lock_timeout = ${PROBE_LOCK_TIMEOUT_MS}`);
-      const { rows } = await client.query(this.probeSql(performance.now() < this.largeUntil));
+      const { rows } = await client.query(this.probeSql());
       if (rows.length === 0) throw new PlantLeftOutError();
-    } catch (error) {
-      this.rememberLackOfResources(error);
-      throw error;
     } finally {
       client.query('ROLLBACK').catch(() => undefined);
       client.release();
@@ -129,17 +123,10 @@ export class PlantsRepository implements PlantTable {
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }
 
-  /** After a lack of resources, the next probes are large. */
-  rememberLackOfResources(error: unknown): void {
-    if (lacksResources(error)) this.largeUntil = performance.now() + LARGE_PROBES_MS;
-  }
-
-  /** A large plant needs new pages: random text cannot be compressed. */
-  private probeSql(isLarge: boolean): string {
-    const large = `(SELECT string_agg(md5(random()::text), ''::text) FROM generate_series(1, 500))`;
+  private probeSql(): string {
     const values: Partial<Record<keyof PlantRecord, string>> = {
       id: '(random() * 9e15::float8)::bigint',
-      name: isLarge ? large : `'Rose'::text`,
+      name: `'Rose'::text`,
       writeId: '0::bigint',
     };
     const row = FIELDS.map((field) => values[field] ?? `NULL::${COLUMNS[field][1]}`);

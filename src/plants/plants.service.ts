@@ -121,12 +121,7 @@ export class PlantsService implements OnModuleInit {
       throw new Error(
         `The store has not started: create plants from onApplicationBootstrap on, or after app.init(). ${LAZY_LOADING_UNSUPPORTED}`,
       );
-    try {
-      await writeOrRecognise(this.writer, record);
-    } catch (error) {
-      this.repository.rememberLackOfResources(error);
-      throw error;
-    }
+    await writeOrRecognise(this.writer, record);
     return answer;
   }
 }

@@ -78,8 +78,6 @@ const SHARD_LOST = /^(?:08|57P|XX)/;
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
 /** No plant causes these: a standby, a shutdown, a missing table or right, a lack of resources, a file error. */
 const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
-/** The server lacks resources or cannot use its files. Too many connections (53300) is not meant. */
-const LACKS_RESOURCES = /^(?:53(?!300)|58)/;
 /** The plant of a probe was refused. Other plants may still be accepted. */
 const PLANT_REFUSED = /^(?:22|23|P0001|42501)/;
 /** A password that is wrong, or missing. */
@@ -196,10 +194,6 @@ export function isSetUpRefused(error: unknown): boolean {
 
 export function isUnknownDatabase(error: unknown): boolean {
   return sqlStateOf(error) === UNKNOWN_DATABASE;
-}
-
-export function lacksResources(error: unknown): boolean {
-  return LACKS_RESOURCES.test(sqlStateOf(error) ?? '');
 }
 
 const REASONS: Partial<Record<string, string>> = {

@@ -124,8 +124,6 @@ describe('A database with the functions, operators and tables of a stranger firs
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     const host = await Host.on({ pool });
     const repository = host.app.get(PlantsRepository, { strict: false });
-    // The probe is a large one.
-    Object.assign(repository, { largeUntil: Infinity });
     await repository.probe();
     await Promise.all([200, 201, 200].map((id) => host.expectCreated(id, 'key')));
     const transaction = await pool.connect();

@@ -134,8 +134,8 @@ describe('A service in trouble', () => {
       cause: 'permission denied',
     },
     {
-      trouble: 'the disk has room for small plants only',
-      ...trigger(`IF length(NEW.name) > 1000 THEN RAISE disk_full; END IF`),
+      trouble: 'the disk is full',
+      ...trigger('RAISE disk_full'),
       ready: '503 the disk of the database is full',
       error: 50300,
       cause: 'disk_full',
