@@ -99,15 +99,10 @@ describe('a pool of a host', () => {
   });
 
   it('should keep an application from starting if it lacks the tables or cannot be reached', async () => {
-    const behind = {
-      code: 'behind',
-      message: expect.stringMatching(/is not migrated: .*`plant-store migrate --schema other`/),
-    };
-    await expect(Host.on({ pool, schema: 'other' })).rejects.toMatchObject(behind);
+    await expect(Host.on({ pool, schema: 'other' })).rejects.toThrow(/`plant-store migrate --schema other`/);
     expect(pool.totalCount).toBe(pool.idleCount);
     const nowhere = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });
-    const message = /^cannot use the database that PlantsModule borrows from the host: (?!.*secret)/;
-    await expect(Host.on({ pool: nowhere })).rejects.toThrow(message);
+    await expect(Host.on({ pool: nowhere })).rejects.toThrow(/^cannot use the database .* from the host: (?!.*secret)/);
   });
 
   it.each<[error: 50300 | 50301 | 50400, trouble: 'none' | 'reset' | 'freeze', when: string]>([
@@ -134,7 +129,6 @@ describe('a pool of a host', () => {
     busy?.release();
     await until(async () => (await host.create(3)).status === 200);
     expect(await ids('plants')).toEqual(['1', '3']);
-    expect((await pool.query('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '0' }]);
   });
 
   it('should not keep a create from its 200 if the answer to the commit is lost', async () => {

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type DynamicModule,
+  Inject,
+  Injectable,
+  type INestApplicationContext,
+  Module,
+  type ModuleMetadata,
+  Scope,
+} from '@nestjs/common';
+import { APP_GUARD, LazyModuleLoader, NestFactory, REQUEST } from '@nestjs/core';
+import { PassportModule, PassportStrategy } from '@nestjs/passport';
+import { Strategy } from 'passport-http-bearer';
+import {
+  BearerAuthGuard,
+  PlantsAuthModule,
+  type PlantsAuthModuleOptions,
+  PlantsModule,
+  type PlantsModuleOptions,
+  PlantsService,
+  RequireScopes,
+} from '../../src/index.js';
+import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { guardedBy, Host } from '../support/host/host.js';
+import { TOKEN } from '../support/http/request.js';
+
+const PLANT = '{"id": 9007199254740993, "name": "Rose"}';
+const ROSE = { id: 1n, name: 'Rose' };
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+beforeEach(() => database.query('TRUNCATE plants'));
+afterAll(() => database.drop());
+
+const storeWith = (options: object) =>
+  PlantsModule.forRoot({ database: { url: database.url }, ...options } as PlantsModuleOptions);
+const stored = (of = database): Promise<unknown[]> => of.query('SELECT id, created_by FROM plants ORDER BY id');
+
+describe('the guards of a store', () => {
+  // Of a module of the host that is global.
+  const auth = { ...PlantsAuthModule.forRoot({ accessTokens: [TOKEN] }), global: true };
+  const closed = { provide: APP_GUARD, useFactory: () => ({ canActivate: () => false }), scope: Scope.REQUEST };
+
+  it.each<[string, unknown, ModuleMetadata, object]>([
+    ['in a global module', [BearerAuthGuard], { imports: [auth] }, { error: 40100 }],
+    ['of the whole application', 'global', { providers: [closed] }, { error: 40300 }],
+    ['none', 'none', {}, { name: 'Rose' }],
+  ])('should be found: %s', async (_, guards, { imports = [], ...metadata }, body) => {
+    const host = await Host.start({ imports: [storeWith({ guards }), ...imports], ...metadata });
+    expect((await host.send('POST', '/plants', PLANT)).body).toMatchObject(body);
+    const warning = /^guards is 'none': everybody may create plants at the path "plants", unless/;
+    expect(host.logger.messages('warn')).toEqual(guards === 'none' ? [expect.stringMatching(warning)] : []);
+    await host.stop();
+  });
+
+  it("should not let a strategy or a property of the host's passport decide on the route of the store", async () => {
+    class OtherStrategy extends PassportStrategy(Strategy, 'jwt') {
+      validate(): object {
+        return { name: 'mallory', scopes: ['plants:create'] };
+      }
+    }
+    const passport = { ...PassportModule.register({ defaultStrategy: 'jwt', property: 'account' }), global: true };
+    const imports = [passport, auth, storeWith({ guards: [BearerAuthGuard] })];
+    const host = await Host.start({ imports, providers: [OtherStrategy] });
+    const send = async (token: string): Promise<unknown> =>
+      (await host.send('POST', '/plants', PLANT, { Authorization: `Bearer ${token}` })).body;
+    expect(await send('a-token-of-nobody-at-all')).toMatchObject({ error: 40101 });
+    expect(await send(TOKEN)).toEqual({ name: 'Rose' });
+    expect(await stored()).toMatchObject([{ created_by: 'static' }]);
+    await host.stop();
+  });
+
+  it('should protect handlers of HTTP alone', async () => {
+    const host = await Host.start({ imports: [auth] });
+    const verdict = host.app.get(BearerAuthGuard, { strict: false }).canActivate({ getType: () => 'ws' } as never);
+    await expect(verdict).rejects.toThrow('protect handlers of "ws"');
+    await host.stop();
+  });
+
+  it('should not be told scopes that protect nothing', () => {
+    for (const scopes of [[], ['a', 'reports.read reports.write'], [undefined]])
+      expect(() => RequireScopes(...(scopes as string[]))).toThrow('RequireScopes() should have scopes such as ');
+  });
+});
+
+@Injectable({ scope: Scope.REQUEST })
+class Tenant {
+  constructor(@Inject(REQUEST) readonly request: unknown) {}
+}
+@Module({ providers: [Tenant], exports: [Tenant] })
+class TenantModule {}
+
+describe('a module that cannot work', () => {
+  const useFactory = () => ({ database: { url: database.url } });
+  const authOptions = (): PlantsAuthModuleOptions => ({ accessTokens: [TOKEN] });
+  const [ofRequest, ofTenant] = [{ inject: [REQUEST] }, { inject: [Tenant], imports: [TenantModule] }];
+  const late = 'cannot be used:\ninject: depends on the request, should have only what is there at the start';
+
+  it.each<[string, () => DynamicModule, string | RegExp]>([
+    ['no PlantsAuthModule', () => storeWith({ guards: [BearerAuthGuard] }), /of the BearerAuthGuard .*BearerStrategy/],
+    ['no global guard', () => storeWith({ guards: 'global' }), 'but the application has no global guard'],
+    ['options of a request', () => PlantsModule.forRootAsync({ ...ofRequest, useFactory, guards: 'none' }), late],
+    ['options of a tenant', () => PlantsModule.forRootAsync({ ...ofTenant, useFactory, path: false }), late],
+    ['tokens of a tenant', () => PlantsAuthModule.forRootAsync({ ...ofTenant, useFactory: authOptions }), late],
+  ])('should keep the application from starting, with the reason: %s', async (_, moduleOf, reason) => {
+    await expect(Host.start({ imports: [moduleOf()] })).rejects.toThrow(reason);
+  });
+
+  it('should fail when it is loaded lazily, or with the first plant in an application without HTTP', async () => {
+    const load = (app: INestApplicationContext) => app.get(LazyModuleLoader).load(() => storeWith({ path: false }));
+    const host = await Host.start({});
+    await expect(load(host.app)).rejects.toThrow('import PlantsModule where the application starts');
+    await host.stop();
+    const context = await NestFactory.createApplicationContext(TenantModule, { logger: false });
+    const creating = (await load(context)).get(PlantsService).create(ROSE);
+    await expect(creating).rejects.toThrow(/^The store has not started: .*loaded lazily: import PlantsModule/);
+    await context.close();
+  });
+});
+
+describe('several modules', () => {
+  it('should share the store whose value they import, without HTTP, which closes twice', async () => {
+    @Injectable()
+    class Nursery {
+      constructor(readonly plants: PlantsService) {}
+    }
+    const store = storeWith(guardedBy(TOKEN));
+    @Module({ imports: [store], providers: [Nursery] })
+    class GardenModule {}
+    @Module({ imports: [GardenModule, store], providers: [Nursery] })
+    class HostModule {}
+    const context = await NestFactory.createApplicationContext(HostModule, { logger: false });
+    const { plants } = context.select(HostModule).get(Nursery);
+    expect(context.select(GardenModule).get(Nursery).plants).toBe(plants);
+    expect(await plants.create(ROSE)).toEqual({ name: 'Rose' });
+    expect(await stored()).toEqual([{ id: '1', created_by: null }]);
+    await Promise.all([context.close(), context.close()]);
+    await context.close();
+  });
+
+  it('should have stores of their own, each with its database, tokens, statuses, limits and path, or no route', async () => {
+    const other = await createTestDatabase();
+    const trees = PlantsModule.forRootAsync({
+      path: 'trees',
+      ...guardedBy(`${TOKEN}-of-trees`),
+      errorStatus: 'semantic',
+      useFactory: () => Promise.resolve({ database: { url: other.url }, bodyLimit: 100 }),
+    });
+    const hidden = storeWith({ path: false });
+    const host = await Host.start({ imports: [storeWith({ ...guardedBy(TOKEN), path: 'herbs' }), trees, hidden] });
+    const long = `{"id": 1, "name": "${'x'.repeat(100)}"}`;
+    for (const [path, body, token, status, answer] of [
+      ['herbs', long, TOKEN, 200, {}],
+      ['herbs', PLANT, `${TOKEN}-of-trees`, 400, { error: 40101 }],
+      ['trees', PLANT, TOKEN, 401, { error: 40101 }],
+      ['trees', long, `${TOKEN}-of-trees`, 413, { error: 41300 }],
+      ['trees', PLANT, `${TOKEN}-of-trees`, 200, { name: 'Rose' }],
+      ['plants', PLANT, TOKEN, 404, { message: 'Cannot POST /plants' }],
+    ] as const) {
+      const headers = { Authorization: `Bearer ${token}` };
+      expect(await host.send('POST', `/${path}`, body, headers)).toMatchObject({ status, body: answer });
+    }
+    await host.app.select(hidden).get(PlantsService).create({ id: 2n, name: 'Rose' });
+    expect(await stored()).toMatchObject([{ id: '1' }, { id: '2' }]);
+    expect(await stored(other)).toMatchObject([{ id: '9007199254740993' }]);
+    await host.stop();
+    await other.drop();
+  });
+});
