@@ -1,11 +1,18 @@
-import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runningTarget } from '../contract/contract-target.js';
+import { expectCreated, runningTarget } from '../contract/contract-target.js';
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
 import * as packed from '../support/packed/packed-host.js';
+
+/** The spans that lead to that of the statement. */
+const SPANS =
+  /^POST \/plants > .* > prisma:client:operation > prisma:client:db_query INSERT INTO .* > pg\.query.* INSERT INTO /m;
+const OPENTELEMETRY = '--import ./src/opentelemetry.mjs';
+/** The name of a prepared statement stands for one text, to which the second variable adds a comment. */
+const DATADOG = { DD_TRACE_EXPERIMENTAL_EXPORTER: 'log', DD_DBM_PROPAGATION_MODE: 'full' };
 
 describe('a host with other libraries', () => {
   let root: string;
@@ -21,9 +28,11 @@ describe('a host with other libraries', () => {
     for (const file of ['package.json', 'prisma.config.ts']) await rename(inHost(`src/${file}`), inHost(file));
     const project = { compilerOptions: { ...packed.compilerOptions, types: ['node'], strict: true }, include: ['src'] };
     await writeFile(inHost('tsconfig.json'), JSON.stringify(project));
-    await writeFile(inHost('src/main.ts'), packed.documentedCode('ts', 'new Migrator(database).migrate()'));
+    const program = packed.documentedCode('ts', 'new Migrator(database).migrate()');
+    for (const file of ['main.ts', 'main.cts']) await writeFile(inHost(`src/${file}`), program);
     await packed.run(inHost(''), packed.INSTALL, {}, packed.INSTALL_LIMIT_MS);
     await run('prisma generate');
+    await run('tsc');
   }, packed.INSTALL_LIMIT_MS + packed.LIMIT_MS);
   afterAll(() => rm(root, { recursive: true }));
 
@@ -33,11 +42,20 @@ describe('a host with other libraries', () => {
     const address = { DATABASE_HOST: hostname, DATABASE_PORT: port, DATABASE_NAME: pathname.slice(1) };
     const account = { DATABASE_USER: username, DATABASE_PASSWORD: decodeURIComponent(password) };
     const variables = { DATABASE_URL: database.url, ...address, ...account };
-    await run('vitest run', variables).finally(() => database.drop());
+    await run('vitest run src', variables).finally(() => database.drop());
   });
 
-  it('should have the types for it', async () => {
-    await run('tsc --noEmit');
+  it.each<[agent: string, program: string, options: string, variables: object, shown: RegExp]>([
+    ['OpenTelemetry', 'main.cjs', OPENTELEMETRY, {}, SPANS],
+    ['OpenTelemetry, in ES modules', 'main.js', OPENTELEMETRY, {}, SPANS],
+    ['Datadog', 'main.cjs', '-r dd-trace/init', DATADOG, /"resource":"INSERT INTO \\"plants\\"\.\\"plants\\" /],
+  ])('should create plants, and show them to an agent: %s', async (_, program, options, agent, shown) => {
+    const variables = { ...agent, NODE_OPTIONS: options };
+    const host = await packed.startProgram(inHost(`dist/${program}`), '', { variables, cwd: inHost('') });
+    for (const id of ['1', '9007199254740993'])
+      expectCreated(await host.post(`{"id": ${id}, "name": "Rose"}`), { name: 'Rose' });
+    await host.stop();
+    expect(host.program.output).toMatch(shown);
   });
 
   describe.each([

@@ -19,17 +19,13 @@ const database = { url: DATABASE_URL };
 })
 class HostModule {}
 
-/** The part of NestExpressApplication that is used: Express need not be installed. */
-interface OnExpress {
-  useBodyParser(type: 'json', options: { limit: string }): void;
-}
-
 async function main(): Promise<void> {
   const app = await (PLATFORM === 'fastify'
     ? NestFactory.create(HostModule, new FastifyAdapter(), { rawBody: true })
     : NestFactory.create(HostModule, { rawBody: true }));
-  // Of itself, Express reads bodies of 100 kB, and Fastify those of 1 MiB.
-  if (PLATFORM !== 'fastify') (app as unknown as OnExpress).useBodyParser('json', { limit: '1mb' });
+  // Of itself, Express reads bodies of 100 kB, and Fastify those of 1 MiB. The types of Express need not be installed.
+  if (PLATFORM !== 'fastify')
+    (app as unknown as { useBodyParser(type: string, options: object): void }).useBodyParser('json', { limit: '1mb' });
   app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true, forbidNonWhitelisted: true }));
   app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });

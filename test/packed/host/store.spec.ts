@@ -2,11 +2,9 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { PlantsAuthModule, PlantsModule, TokenVerifier } from 'plant-store';
 
-const { DATABASE_URL = '' } = process.env;
-
 describe('the store in a test of the host', () => {
   it('should create a plant once', async () => {
-    const imports = [PlantsModule.forRoot({ database: { url: DATABASE_URL }, guards: 'none' })];
+    const imports = [PlantsModule.forRoot({ database: { url: process.env.DATABASE_URL ?? '' }, guards: 'none' })];
     const testing = await Test.createTestingModule({ imports }).compile();
     const app = testing.createNestApplication(new FastifyAdapter(), { rawBody: true });
     await app.listen(0, '127.0.0.1');
