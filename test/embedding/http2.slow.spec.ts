@@ -10,9 +10,7 @@ import { describeFields, describeIdentifiers, describeNamesAndTags } from '../co
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { guardedBy, Host } from '../support/host/host.js';
-import type { RawResponse } from '../support/http/raw-connection.js';
-import { TOKEN } from '../support/http/request.js';
-import { connectTo } from '../support/service/store.js';
+import { connectTo, type RawResponse, TOKEN } from '../support/http/request.js';
 
 const POST = { ':method': 'POST', ':path': '/plants', 'content-type': 'application/json' };
 /** A key and its certificate, which nobody has signed. */
