@@ -44,6 +44,12 @@ describe(ServiceLogger.name, () => {
     expect(lines().reduce((sum, { suppressed = 0 }) => sum + Number(suppressed), 0)).toBe(5 * 20 + 30 - requests);
   });
 
+  it('should print the levels down to LOG_LEVEL, under the names that it has for them', () => {
+    Logger.overrideLogger(new ServiceLogger({ LOG_LEVEL: 'debug', LOG_REQUESTS: 'all' }));
+    for (const level of ['fatal', 'error', 'warn', 'log', 'debug', 'verbose'] as const) garden[level]('Rain');
+    expect(lines().map(({ level }) => level)).toEqual(['fatal', 'error', 'warn', 'info', 'debug']);
+  });
+
   it('should keep no more than 4 MiB waiting for its reader', () => {
     const { stdout } = process;
     for (const value of [4_194_305, 4_194_304]) {

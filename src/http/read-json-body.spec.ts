@@ -108,6 +108,21 @@ describe(readJsonBody.name, () => {
     await expect(read('{}'.padEnd(MEBIBYTE + 1), true)).rejects.toMatchObject({ error: 41300 });
   });
 
+  it.each<[what: string, end: (request: IncomingMessage) => unknown, failure: object]>([
+    ['whose client has gone', (request) => once(request.destroy(), 'close'), { error: 40010 }],
+    ['whose client goes', (request) => setImmediate(() => request.destroy()), { error: 40010 }],
+    [
+      'that an adapter has read',
+      (request) => request.push(null),
+      { message: expect.stringContaining('rawBody: true') },
+    ],
+  ])('should not wait for a body %s', async (_, end, failure) => {
+    const headers = { 'content-type': 'application/json', 'content-length': '9' };
+    const request = Object.assign(new IncomingMessage(new Socket()), { headers });
+    await end(request);
+    await expect(readJsonBody(request, new ServerResponse(request), 9, [])).rejects.toMatchObject(failure);
+  });
+
   it('should take the only body, however large, and no other one beside it', async () => {
     const heap_size_limit = 72 * MEBIBYTE;
     jest.unstable_mockModule('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit }) }));

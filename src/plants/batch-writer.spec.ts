@@ -12,14 +12,14 @@ const recordOf = (id: bigint, name = 'Rose'): PlantRecord => {
 };
 
 /** A writer on a database that stores every plant. It has one connection for statements. */
-function writerWith(onInsert: () => void): { time: SimulatedTime; writer: BatchWriter } {
+function writerWith(onInsert: (plants: readonly PlantRecord[]) => void): { time: SimulatedTime; writer: BatchWriter } {
   const time = new SimulatedTime();
   const statements: PlantTable = {
     shardOf: () => 0,
     isUndecided: isUndecided,
     findExisting: () => Promise.resolve(new Map()),
     insert: (plants) => {
-      onInsert();
+      onInsert(plants);
       const stored = plants.map(({ writeId }) => String(writeId));
       return new Promise((resolve) => time.after(90, resolve.bind(undefined, stored)));
     },
@@ -46,6 +46,21 @@ describe(BatchWriter.name, () => {
       createAt(60, 'c', 3n);
     }, 1000);
     expect(callers).toEqual(['a', 'b']);
+  });
+
+  it('should send no more in one statement than 500 plants, or 1 Mi characters', async () => {
+    const sizes: number[] = [];
+    const { time, writer } = writerWith((plants) => sizes.push(plants.length));
+    const create = (count: number, name: string): void => {
+      for (let id = 1n; id <= count; id += 1n) void writer.create(recordOf(id, name));
+    };
+    await time.run(() => {
+      create(501, 'Rose');
+      time.after(500, () => {
+        create(3, 'x'.repeat(2 ** 19));
+      });
+    }, 2000);
+    expect(sizes).toEqual([500, 1, 2, 1]);
   });
 
   it('should limit the creates without a result by their characters too', async () => {

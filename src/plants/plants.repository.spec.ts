@@ -33,9 +33,12 @@ describe(PlantsRepository.name, () => {
     expect(Object.keys(COLUMNS)).toEqual([...PLANT_FIELDS, 'idempotencyKey', 'createdBy', 'writeId']);
   });
 
-  it('should take back the plant of a probe', async () => {
+  it('should take back the plant of a probe, and say if it was left out', async () => {
     await repository.probe();
     expect(await pool.execute('SELECT FROM plants')).toEqual([]);
+    await database.query(`CREATE FUNCTION omit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+      CREATE TRIGGER omit BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION omit()`);
+    await expect(repository.probe()).rejects.toThrow(PlantLeftOutError);
   });
 });
 

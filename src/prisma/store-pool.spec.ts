@@ -39,9 +39,11 @@ describe('A failed statement', () => {
   it.each([
     ['the server is read-only for now', 50300, false, ofPrisma('25006')],
     ['an operator intervened', 50300, false, ofPrisma('57P03')],
+    ['the disk is full', 50300, false, ofPrisma('53100')],
     ['an object was in use', 50300, true, ofPrisma('55P03')],
     ['all connections stayed busy', 50301, false, new DatabaseOverloadedError('')],
     ['the statement was cancelled', 50400, false, ofPrisma('57014')],
+    ['a pooler has lost the server', 50400, false, ofPrisma('08006')],
     ['no answer came in time', 50400, false, new DatabaseTimeoutError()],
     ['the connection was lost by a rejection', 50400, false, new DatabaseLostError('', { cause: answer('57P01') })],
     ['Prisma could not reach the server', 50400, false, ofPrisma(undefined, 'P1001')],

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { makeToken } from '../../src/auth/token-format.js';
+import { TableLock } from '../support/database/test-database.js';
 import { ManagedService } from '../support/service/process.js';
 import { type ProxiedStore, startProxiedStore } from '../support/service/store.js';
 import {
@@ -54,6 +55,15 @@ describe('Issued access tokens and their database', () => {
     },
   );
 
+  it('should not wait, once they are confirmed, behind a look-up that waits for a lock', async () => {
+    await using lock = await TableLock.take(store.database, 'access_tokens');
+    const unknown = verdict(makeToken());
+    await lock.awaited();
+    expect(await verdict(known.token)).toBe(40003);
+    await lock.release();
+    expect(await unknown).toBe(40101);
+  });
+
   it('should not be let in 2 s after they were revoked, though the connection is silent, and so is the next one', async () => {
     store.proxy.freeze(1);
     await store.database.query('UPDATE access_tokens SET revoked_at = now()');
@@ -100,6 +110,7 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
     'A JWT was refused: kid is "a-key-of-a-stranger", should be that of a key of the issuer',
     `An access token was refused. "gardener" with the id ${right.id} was revoked at 2`,
     `An access token was refused. "expired" with the id ${expired.id} has expired at 2`,
+    'An access token was refused. The database does not have it',
     'its scopes are "plants:look openid", should include plants:create',
   ])
     expect(refusals.filter(({ message }) => String(message).includes(line))).toHaveLength(1);

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { NestFactory } from '@nestjs/core';
 import { makeToken } from '../../src/auth/token-format.js';
+import { PlantsAuthModule } from '../../src/index.js';
 import { expectRefusal, type RawResponse, TOKEN } from '../support/http/request.js';
 import { startStore, type Store } from '../support/service/store.js';
 import {
@@ -86,6 +88,12 @@ describe('Access tokens', () => {
     const sql = `SELECT abs(extract(epoch FROM now() - expires_at)) < 1.5 AS "inTime" FROM access_tokens WHERE id = $1`;
     // A moment early is on the safe side: the way to the database and back.
     expect(await store.database.query(sql, [ending.id])).toEqual([{ inTime: true }]);
+  });
+
+  it('should let no application start that takes them from a schema without their table', async () => {
+    const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, schema: 'other' } });
+    const starting = NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
+    await expect(starting).rejects.toThrow(/^schema other .* is not migrated: /);
   });
 
   it('should ask the issuer of JWTs with the first one, and be 50300 while it is away', async () => {

@@ -36,7 +36,7 @@ export function runningTarget(start: () => Promise<StartedTarget>): () => Contra
   return () => target;
 }
 
-export interface StoredPlant {
+interface StoredPlant {
   id: string;
   name: string;
   tag: string | null;

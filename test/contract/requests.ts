@@ -1,6 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { CHUNKED, expectRefusal, postHead, requestHead, type RequestHeaders, TOKEN } from '../support/http/request.js';
-import { CLOSED, type ContractTarget, exchange, expectCreated, expectNothingWritten } from './contract-target.js';
+import {
+  CHUNKED,
+  expectRefusal,
+  postHead,
+  RawConnection,
+  requestHead,
+  type RequestHeaders,
+  TOKEN,
+} from '../support/http/request.js';
+import {
+  CLOSED,
+  type ContractTarget,
+  exchange,
+  expectAnswers,
+  expectCreated,
+  expectNothingWritten,
+  itShouldRefuse,
+} from './contract-target.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';
 const PLANTS = '{plants}';
@@ -80,10 +96,15 @@ export function describeMethods(target: () => ContractTarget): void {
       expect(Object.keys(response?.headers ?? {}).filter((name) => name.startsWith('access-control'))).toEqual([]);
     });
 
-    it('should not be CONNECT, behind which no request is read', async () => {
+    it('should not be CONNECT, behind which no request is read, and which does no harm if it breaks', async () => {
       const connect = requestHead('CONNECT other.example:443 HTTP/1.1', { Host: 'other.example:443' });
       const response = await exchange(target(), `${connect}what would be tunnelled`, 40500, CLOSED);
       expect(response?.headers).toMatchObject({ allow: 'POST', connection: 'close' });
+      using breaking = await RawConnection.open(target().port);
+      breaking.send(connect);
+      await expectAnswers(target(), breaking, 40500);
+      breaking.socket.resetAndDestroy();
+      expectCreated(await target().post(PLANT), { name: 'Rose' });
     });
 
     it.each(['websocket', 'h2c'])('should not be changed by an upgrade: %s', async (protocol) => {
@@ -129,6 +150,11 @@ export function describeCredentials(target: () => ContractTarget): void {
         expect(response.headers['www-authenticate']).toBe(challenge);
       },
     );
+
+    itShouldRefuse(target, 40102, [
+      ['with nothing', PLANT, { Authorization: 'Bearer ' }, /^The bearer token is empty\./],
+      ['with quotes', PLANT, { Authorization: `Bearer '${TOKEN}'` }, /^The bearer token stands in quotes\./],
+    ]);
 
     it.each(ELSEWHERE)('should not be taken from elsewhere: %s', async (_, query, body, headers) => {
       const send = (authorization?: RequestHeaders): ReturnType<ContractTarget['raw']> => {

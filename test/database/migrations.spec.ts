@@ -155,6 +155,16 @@ describe(Migrator.name, () => {
     expect(await relations()).toEqual(before);
   });
 
+  it('should say within seconds that another session is in the way', async () => {
+    await migrator.migrate();
+    await client.query('BEGIN; LOCK TABLE _prisma_migrations');
+    await expect(migrator.migrate()).rejects.toMatchObject({
+      code: 'locked',
+      message: expect.stringMatching(/Run it again$/),
+    });
+    await client.query('ROLLBACK');
+  });
+
   it('should leave nothing of a migration that fails, and say why', async () => {
     await client.query('CREATE SEQUENCE access_tokens_name_idx');
     const before = await relations();

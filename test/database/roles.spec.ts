@@ -164,16 +164,17 @@ describe('Tables of the store', () => {
   });
 
   it('should be used if they are partitioned, with a search_path that does not name pg_catalog behind others', async () => {
-    const startWith = (path: string): Promise<Host> => {
+    const urlWith = (path: string): string => {
       const url = new URL(database.url);
       url.searchParams.set('options', `-c search_path=${path}`);
-      return Host.on({ url: url.href });
+      return url.href;
     };
     await database.query(PARTITIONED);
-    const message = expect.stringMatching(/the search_path \{public,pg_catalog\} names pg_catalog behind/);
-    await expect(startWith('public,pg_catalog')).rejects.toMatchObject({ code: 'refused', message });
+    const fault = /the search_path \{public,pg_catalog\} names pg_catalog behind/;
+    await expect(Host.on({ url: urlWith('public,pg_catalog') })).rejects.toThrow(fault);
+    await expectBadConfiguration('serve --check', { DATABASE_URL: urlWith('public,pg_catalog') }, fault);
     // Its first schema is for temporary tables.
-    const host = await startWith('pg_temp,public');
+    const host = await Host.on({ url: urlWith('pg_temp,public') });
     for (const id of [1, 2, 3]) await host.expectCreated(id);
     await host.stop();
   });

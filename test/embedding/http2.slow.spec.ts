@@ -1,11 +1,11 @@
-import { beforeEach, describe } from '@jest/globals';
+import { describe } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type OutgoingHttpHeaders } from 'node:http2';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { PlantsModule } from '../../src/index.js';
-import { removePlants, runningTarget } from '../contract/contract-target.js';
+import { runningTarget } from '../contract/contract-target.js';
 import { describeFields, describeIdentifiers, describeNamesAndTags } from '../contract/fields.js';
 import { describeTakenIds } from '../contract/repetitions.js';
 import { createTestDatabase } from '../support/database/test-database.js';
@@ -39,7 +39,6 @@ describe('POST /plants in a host on Fastify with HTTP/2 and TLS', () => {
     return { ...connectTo(host.port, ''), errorStatus: 'contract', database, post, stop };
   });
 
-  beforeEach(() => removePlants(target()));
   describeIdentifiers(target);
   describeNamesAndTags(target);
   describeFields(target, false);

@@ -161,11 +161,12 @@ describe('With one connection,', () => {
   beforeAll(async () => {
     const limits = { DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) };
     store = await startProxiedStore({ ...limits, ERROR_STATUS: 'semantic' });
-    // The tag says what becomes of a plant: it is rejected with this SQLSTATE, or left out.
+    // The tag says what becomes of a plant: it is rejected with this SQLSTATE, changed, or left out.
     await store.database.query(`
       CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         IF NEW.tag = 'left out' THEN RETURN NULL; END IF;
+        IF NEW.tag = 'changed' THEN NEW.name = 'Fern'; RETURN NEW; END IF;
         IF NEW.tag IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = NEW.tag, MESSAGE = 'a detail for the log'; END IF;
         RETURN NEW;
       END $$;
@@ -198,6 +199,11 @@ describe('With one connection,', () => {
     expect(culprit?.headers['retry-after']).toBe(error === 50300 ? '1' : undefined);
     for (const response of neighbours) expect(response).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
     expect(await store.storedIds()).toEqual(ids(1, 12));
+  });
+
+  it('a plant that a trigger changes should be answered as it was sent', async () => {
+    expect((await store.post(create(1, 'changed').body)).body).toBe('{"name":"Rose","tag":"changed"}');
+    expect(await store.database.query('SELECT name FROM plants')).toEqual([{ name: 'Fern' }]);
   });
 
   it('a lost answer should be noticed by no client: the plant is stored once, for one of several', async () => {

@@ -153,7 +153,7 @@ describe('A service in trouble', () => {
     expect(line).toMatchObject({ level: 'info', error, token: 'static', plantId: ID });
     expect(line.message).not.toContain(cause);
     const causes = service.process.log.filter(({ requestId, stack }) => requestId === line.requestId && stack);
-    expect(causes).toEqual([expect.objectContaining({ error, stack: expect.stringContaining(cause) })]);
+    expect(causes).toEqual([expect.objectContaining({ level: 'error', error, stack: expect.stringContaining(cause) })]);
     await expectReadiness(ready);
     await service.database.query(end);
     await expectReadiness('200 ok');

@@ -31,7 +31,7 @@ class RecordingLogger implements LoggerService {
   }
 }
 
-export interface HostSettings {
+interface HostSettings {
   platform?: Platform;
   /** Options of Fastify, for HTTP/2. */
   http2?: object;

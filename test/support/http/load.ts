@@ -44,8 +44,6 @@ export class Load implements AsyncDisposable {
   readonly created: number[] = [];
   /** What came of each request and each connection that ended in nothing else than a plant or a taken id. */
   readonly failures: (Outcome | 'connection refused')[] = [];
-  /** Answers with `Connection: close`. */
-  closings = 0;
   private readonly plants: SentPlant[] = [];
   /** With an idempotency key, and just created or of unknown outcome: sent again unchanged. */
   private readonly repetitions: SentPlant[] = [];
@@ -126,9 +124,7 @@ export class Load implements AsyncDisposable {
       this.failures.push(outcome);
       await sleep(PAUSE_MS);
     }
-    const closes = response?.headers.connection === 'close';
-    if (closes) this.closings += 1;
-    return response !== undefined && !closes && !this.stopping;
+    return response !== undefined && response.headers.connection !== 'close' && !this.stopping;
   }
 
   private nextPlant(): SentPlant {

@@ -21,7 +21,6 @@ export class TcpProxy {
   /** Connections yet to come that are frozen from the beginning. */
   private freezing = 0;
   private mark: string | undefined;
-  private readonly counters: { text: string; count: number }[] = [];
 
   private constructor(
     private readonly listener: Server,
@@ -85,13 +84,6 @@ export class TcpProxy {
     for (const link of this.links) link.marked = true;
   }
 
-  /** Counts the statements with this text that go through from now on, on connections that send one at a time. */
-  counting(text: string): { readonly count: number } {
-    const counter = { text, count: 0 };
-    this.counters.push(counter);
-    return counter;
-  }
-
   /** From now on connections are refused, as if no server runs. */
   async close(): Promise<void> {
     const closed = once(this.listener.close(), 'close');
@@ -112,7 +104,6 @@ export class TcpProxy {
         this.mark = undefined;
         link.marked = true;
       }
-      for (const counter of this.counters) if (bytes.includes(counter.text)) counter.count += 1;
       if (server.writable) server.write(bytes);
     });
     server.on('data', (bytes) => {

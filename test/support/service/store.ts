@@ -24,7 +24,7 @@ export interface Store extends Client {
 }
 
 /** What is done with the application before it listens. */
-export type Prepare = (app: INestApplication) => void;
+type Prepare = (app: INestApplication) => void;
 
 /** Starts the application as `plant-store serve` does, configured by environment variables. */
 export async function startStore(variables: Record<string, string> = {}, prepare?: Prepare): Promise<Store> {
@@ -61,9 +61,8 @@ export async function startProxiedStore(variables: Record<string, string> = {}) 
   const database = await createTestDatabase();
   const proxy = await TcpProxy.start(database.url);
   const store = await startStoreOn({ ...database, url: proxy.url }, variables);
-  const send = (plant: { id: number; name: string; tag?: string }, headers?: RequestHeaders): Promise<RawResponse> =>
-    store.post(JSON.stringify(plant), headers);
-  const create = (id: number, headers?: RequestHeaders): Promise<RawResponse> => send({ id, name: 'Rose' }, headers);
+  const create = (id: number, headers?: RequestHeaders): Promise<RawResponse> =>
+    store.post(JSON.stringify({ id, name: 'Rose' }), headers);
   /** Returns the message. */
   const expectRefused = (response: RawResponse | undefined, error: number): string =>
     expectRefusal(response, error, store.errorStatus);
@@ -71,7 +70,6 @@ export async function startProxiedStore(variables: Record<string, string> = {}) 
     ...store,
     database,
     proxy,
-    send,
     create,
     expectRefused,
     storedIds: async (): Promise<number[]> => {
