@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { type ApiError, bodyTooLarge, malformedRequest, overloaded, tooManyChunks } from '../errors/api-error.js';
-import { http2Stream } from './platform.js';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
@@ -47,17 +46,15 @@ export async function readBytes(request: IncomingMessage, response: ServerRespon
 export function discardBody(request: IncomingMessage): boolean {
   // A host's test may use a fake request without `complete`.
   if (request.complete || request.readableEnded || request.destroyed || withTooManyChunks.has(request)) return false;
-  // Other requests share an HTTP/2 connection, so only the stream is destroyed.
-  const stream = http2Stream(request);
-  const destroy = (): unknown => (stream ?? request).destroy();
-  const connection = stream ?? request.socket;
+  const { socket } = request;
+  const destroy = (): unknown => request.destroy();
   const timer = setTimeout(destroy, MAX_DISCARD_MS);
   const settle = (): void => {
     clearTimeout(timer);
-    connection.off('close', settle);
+    socket.off('close', settle);
   };
   // After the answer, Node does not close the request when its connection is lost.
-  connection.once('close', settle);
+  socket.once('close', settle);
   let [bytes, chunks] = [0, 0];
   request.once('end', settle).on('data', (chunk: Buffer) => {
     bytes += chunk.length;

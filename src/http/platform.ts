@@ -1,5 +1,4 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { ServerHttp2Stream } from 'node:http2';
 
 /** A request of Express, which is Node's own, or of Fastify, which has it as `raw`. */
 export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
@@ -26,11 +25,6 @@ export function nodeRequest(request: PlatformRequest): IncomingMessage {
 
 export function nodeResponse(response: PlatformResponse): ServerResponse {
   return 'raw' in response ? response.raw : response;
-}
-
-/** The stream of an HTTP/2 request; undefined over HTTP/1. Other requests share its connection. */
-export function http2Stream(request: IncomingMessage): ServerHttp2Stream | undefined {
-  return request.httpVersionMajor === 2 ? (request as { stream?: ServerHttp2Stream }).stream : undefined;
 }
 
 /** All values of a header, in order. `request.headers` hides repetitions: it drops or joins them. */

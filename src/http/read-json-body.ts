@@ -1,19 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
 import { MIMEType } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import { bodyTooLarge, missingBody, unreadableBody, unsupportedMedia } from '../errors/api-error.js';
 import { quote } from '../util/text.js';
 import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { type JsonObject, JsonSyntaxError, parseExactJson } from './exact-json.js';
-import {
-  headerValues,
-  http2Stream,
-  nodeRequest,
-  nodeResponse,
-  type PlatformRequest,
-  type PlatformResponse,
-} from './platform.js';
+import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
 
 /**
  * Reads the body as one JSON object and keeps its numbers as text. In a host whose parser reads bodies, it reads the
@@ -53,7 +47,8 @@ export async function readJsonBody(
 function announcesBody(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
   if (length !== undefined) return Number(length) > 0;
-  return coding !== undefined || http2Stream(request)?.endAfterHeaders === false;
+  // An HTTP/2 request may have a body without either.
+  return coding !== undefined || (request as { stream?: ServerHttp2Stream }).stream?.endAfterHeaders === false;
 }
 
 const JSON_TYPE = 'application/json';

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 import { discardBody } from './body-bytes.js';
-import { http2Stream, nodeResponse, type PlatformResponse } from './platform.js';
+import { nodeResponse, type PlatformResponse } from './platform.js';
 import { REQUEST_ID_HEADER, requestContext, requestIdOf } from './request-context.js';
 
 /** No cache may keep an answer, and a browser must read it as JSON only. */
@@ -37,7 +37,7 @@ export function sendJson(
     response.writeHead(status, fields);
     // Node may end the connection by itself, as in HTTP/1.0.
     const endsConnection = headers.Connection !== undefined || !response.shouldKeepAlive;
-    if (isArriving && endsConnection && !http2Stream(response.req)) endBehindRequest(response, body);
+    if (isArriving && endsConnection) endBehindRequest(response, body);
     else response.end(body);
   }
 }
