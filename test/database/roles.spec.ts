@@ -35,7 +35,9 @@ describe('A database with one role that owns the tables and another one for the 
   let both: Record<string, string>;
 
   beforeAll(async () => {
-    await database.query(`ALTER DATABASE ${name} OWNER TO ${OWNER}`);
+    // The rights in public are those of PostgreSQL 15 and later.
+    await database.query(`ALTER DATABASE ${name} OWNER TO ${OWNER}; ALTER SCHEMA public OWNER TO pg_database_owner;
+      REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
     alone = { DATABASE_URL: urlAs(SERVICE), DATABASE_PASSWORD: PASSWORD };
     both = { ...alone, MIGRATION_DATABASE_URL: urlAs(OWNER), MIGRATION_DATABASE_PASSWORD: PASSWORD };
   });
