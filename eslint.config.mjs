@@ -9,8 +9,8 @@ const LAYERS = {
   http: ['util', 'errors'],
   prisma: ['util', 'errors'],
   auth: ['util', 'errors', 'http', 'prisma'],
-  // Of the guard, only the principal and the scope.
-  plants: ['util', 'errors', 'http', 'prisma', 'auth/token-verifier'],
+  // Plants know principals and scopes, but no guard or token.
+  plants: ['util', 'errors', 'http', 'prisma', 'auth/scopes', 'auth/token-verifier'],
   config: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
   management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
   'embedded-postgres': ['util', 'prisma', 'config'],

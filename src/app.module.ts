@@ -14,7 +14,7 @@ import { SECURITY_SCHEME } from './server/openapi.js';
 import { ManagementServer } from './management/management-server.js';
 import { Metrics } from './management/metrics.js';
 
-/** The service. It is a host of the store with a guard for all paths, and has a management listener. */
+/** The service. It is a host of the store with a guard for all routes, and has a management listener. */
 @Module({})
 export class AppModule {
   static forRoot(environment: Environment, metrics: Metrics): DynamicModule {

@@ -4,7 +4,8 @@ import { insufficientScope, invalidToken } from '../errors/api-error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { logWithFields, PRINCIPAL, requestIdOf } from '../http/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { type Principal, principalOf, refusalOf, requiredScopes } from './token-verifier.js';
+import { requiredScopes } from './scopes.js';
+import { type Principal, principalOf, refusalOf } from './token-verifier.js';
 
 type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
 

@@ -44,7 +44,7 @@ interface PendingLookUp {
  */
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
-  /** Tokens by key. The database has confirmed all of them. */
+  /** Tokens by key. The database had each of them; some may have ended since. */
   private readonly cache = new Map<string, CachedToken>();
   private readonly waiting = new Set<PendingLookUp>();
   private loop: Promise<void> | undefined;

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { BEARER_TOKEN, tokenDigest } from './token-format.js';
-import { CREATE_PLANTS, type Principal, TokenVerifier } from './token-verifier.js';
+import { CREATE_PLANTS } from './scopes.js';
+import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** Node.js reads at most 16 KiB of headers, so a much longer token could never be sent. */
 const ACCESS_TOKEN = new RegExp(`^(?=.{20,8192}$)${BEARER_TOKEN}$`);

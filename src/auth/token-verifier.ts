@@ -1,12 +1,6 @@
 import { PRINCIPAL } from '../http/request-context.js';
-import { SCOPE } from './token-format.js';
 
-const REQUIRED_SCOPES = 'plant-store:required-scopes';
-
-/** The scope that a create requires. */
-export const CREATE_PLANTS = 'plants:create';
-
-/** The limit of a name, because it is stored with a plant. */
+/** The limit of a name, which is stored with each plant. */
 export const MAX_PRINCIPAL_NAME_LENGTH = 255;
 
 /** The owner of a valid token: `request.user` behind `BearerAuthGuard`. */
@@ -83,31 +77,4 @@ export function refusalOf(request: object): string | undefined {
 /** The principal that `BearerAuthGuard` found; undefined if it found none. */
 export function principalOf(request: object): Principal | undefined {
   return (request as { [PRINCIPAL]?: Principal })[PRINCIPAL];
-}
-
-/**
- * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. Several decorators of
- * one handler add up. The scopes of a handler replace those of its controller, and an overriding method needs its own.
- * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect, and nothing warns.**
- *
- * @param scopes at least one, of visible ASCII characters without quotes and backslashes, such as `orders:read`
- * @throws TypeError if there is no scope, or one has other characters
- */
-export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
-  const isScope = (scope: unknown): boolean => typeof scope === 'string' && SCOPE.test(scope);
-  if (scopes.length === 0 || !scopes.every(isScope))
-    throw new TypeError(
-      'RequireScopes() should have scopes such as orders:read: visible ASCII characters without quotes and backslashes',
-    );
-  return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
-    const of = method?.value ?? target;
-    const others = (Reflect.getOwnMetadata(REQUIRED_SCOPES, of) ?? []) as readonly string[];
-    Reflect.defineMetadata(REQUIRED_SCOPES, [...new Set([...others, ...scopes])], of);
-  };
-}
-
-/** The scopes of a handler, or else of its controller. A context that a host makes may have neither. */
-export function requiredScopes(handler: unknown, controller: unknown): readonly string[] {
-  const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
-  return (of(handler) ?? of(controller) ?? []) as readonly string[];
 }

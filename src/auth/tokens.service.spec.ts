@@ -6,7 +6,7 @@ import { issueToken } from '../../test/support/tokens/tokens.js';
 import { until } from '../../test/support/until.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { isWellFormedToken, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
-import { CREATE_PLANTS } from './token-verifier.js';
+import { CREATE_PLANTS } from './scopes.js';
 import { TokensService } from './tokens.service.js';
 
 /** Made once, and good for ever: tokens that were issued have to stay valid. */

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { SCOPE, tokenNameFault } from '../auth/token-format.js';
-import { CREATE_PLANTS } from '../auth/token-verifier.js';
+import { CREATE_PLANTS } from '../auth/scopes.js';
 import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../auth/tokens.service.js';
 import { STATEMENT_TIMEOUT_MS, withConnection } from '../prisma/connection.js';
 import { parseDatabaseUrl, schemaFault } from '../prisma/database-url.js';

@@ -8,8 +8,20 @@ import { resolve } from 'node:path';
 import { ISSUER, JWKS_URL, JWT_TYP } from '../auth/auth.options.js';
 import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
-import { DAY_MS, MILLISECONDS, POOL_SIZE } from '../prisma/database.options.js';
-import { BODY_LIMIT, ERROR_STATUSES, WRITE_QUEUE_LIMIT } from '../plants/plants.options.js';
+import {
+  DAY_MS,
+  DEFAULT_POOL_SIZE,
+  DEFAULT_STORAGE_TIMEOUT,
+  MILLISECONDS,
+  POOL_SIZE,
+} from '../prisma/database.options.js';
+import {
+  BODY_LIMIT,
+  DEFAULT_BODY_LIMIT,
+  DEFAULT_WRITE_QUEUE_LIMIT,
+  ERROR_STATUSES,
+  WRITE_QUEUE_LIMIT,
+} from '../plants/plants.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { oneOf, type Requirement, wholeNumber } from '../util/options.js';
 import { ExplainedError, messageIfThrows } from '../util/text.js';
@@ -55,9 +67,9 @@ export class Environment {
   @Variable('Password of the owner, if MIGRATION_DATABASE_URL does not hold it', ANY)
   MIGRATION_DATABASE_PASSWORD?: string;
   @Variable('Maximum number of connections to the database', POOL_SIZE, number)
-  DATABASE_POOL_SIZE = 10;
+  DATABASE_POOL_SIZE = DEFAULT_POOL_SIZE;
   @Variable('Milliseconds that a request waits for the database', MILLISECONDS, number)
-  STORAGE_TIMEOUT = 5000;
+  STORAGE_TIMEOUT = DEFAULT_STORAGE_TIMEOUT;
   @VariableWith(
     'Static bearer tokens of 20 characters or more, separated by commas or white space',
     accessTokensFault,
@@ -73,9 +85,9 @@ export class Environment {
   @Variable('Required "typ" of a JWT: at+jwt, that of RFC 9068', JWT_TYP, word)
   JWT_TYP?: 'at+jwt';
   @Variable('Maximum size of a request body in bytes', BODY_LIMIT, number)
-  BODY_LIMIT = 1_048_576;
+  BODY_LIMIT = DEFAULT_BODY_LIMIT;
   @Variable('Creates that may wait; more are answered with 50301', WRITE_QUEUE_LIMIT, number)
-  WRITE_QUEUE_LIMIT = 10_000;
+  WRITE_QUEUE_LIMIT = DEFAULT_WRITE_QUEUE_LIMIT;
   @Variable('Status of failures: contract is always 400, semantic that of plain HTTP', ERROR_STATUSES, word)
   ERROR_STATUS: ErrorStatus = 'contract';
   @Variable('Port of /livez, /readyz and /metrics; 0 takes any free one', PORT, number)

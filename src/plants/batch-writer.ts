@@ -2,11 +2,11 @@ import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { DatabaseOverloadedError, isPlantRejected, PlantLeftOutError } from '../prisma/database.errors.js';
 import type { PlantRecord, PlantTable } from './plants.repository.js';
 import type { PlantsMetrics } from './plants.metrics.js';
-import { type Batch, MAX_BATCH_PLANTS, failLate, PendingCreate, WriteQueue } from './write-queue.js';
+import { type Batch, MAX_BATCH_PLANTS, dropLate, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** The most characters of creates without a result. Each takes two bytes, and is held twice: here and in a statement. */
 const MAX_PENDING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);
-/** The most singles in flight. Each may wait for a lock, so they take at most half of all statements. */
+/** The most singles in flight. Each may wait for a lock, so they take half of all statements at most (rounded up). */
 const MAX_SINGLES = 4;
 /** The most statements in flight if the number of connections is unknown. */
 const UNKNOWN_STATEMENTS = 8;
@@ -156,7 +156,7 @@ export class BatchWriter {
       if (isStored) create.settle();
       return !isStored;
     });
-    return this.settleConflicts(failLate(conflicts, performance.now()));
+    return this.settleConflicts(dropLate(conflicts, performance.now()));
   }
 
   /** The id is taken by another plant or by an earlier statement of this create, or a trigger left the plant out. */
@@ -193,7 +193,7 @@ export class BatchWriter {
     }
     const isRejected = isPlantRejected(error);
     if (isRejected && creates.length > 1) return [[], open];
-    // A single that was rejected fails. Another failure is no plant's fault, and would fail all of them again.
+    // A rejected single is at fault itself. After another failure, only those that an earlier statement may have stored go on.
     const again = isRejected ? [] : open.filter(({ unconfirmed }) => unconfirmed !== undefined);
     for (const create of open) if (!again.includes(create)) create.fail(error);
     return [again, []];

@@ -10,13 +10,14 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { CREATE_PLANTS, RequireScopes } from '../auth/token-verifier.js';
+import { CREATE_PLANTS, RequireScopes } from '../auth/scopes.js';
 import { AllExceptionsFilter } from '../http/api-exception.filter.js';
 import { sendJson } from '../http/send-json.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { requestContext } from '../http/request-context.js';
 import { readJsonBody } from '../http/read-json-body.js';
-import { idempotencyKey, parseNewPlant, PLANT_FIELDS } from './new-plant.js';
+import { idempotencyKey } from './idempotency-key.js';
+import { parseNewPlant, PLANT_FIELDS } from './plant.dto.js';
 import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';

@@ -18,7 +18,7 @@ import {
   statusOf,
 } from '../errors/error-catalogue.js';
 import { REQUEST_ID_HEADER } from '../http/request-context.js';
-import { NewPlant, Plant } from './new-plant.js';
+import { NewPlant, Plant } from './plant.dto.js';
 
 const REQUEST_ID = {
   description:

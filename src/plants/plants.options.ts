@@ -16,6 +16,8 @@ export const PLANTS_MODULE = 'PlantsModule';
 export const LAZY_LOADING_UNSUPPORTED =
   'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
+export const DEFAULT_BODY_LIMIT = 1_048_576;
+export const DEFAULT_WRITE_QUEUE_LIMIT = 10_000;
 // A longer body would not fit into a string.
 export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
 export const WRITE_QUEUE_LIMIT = wholeNumber(1, 1_000_000);
@@ -28,10 +30,10 @@ export class PlantsOptions {
   database!: DatabaseOptions;
   /** Maximum size of a body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
   @ShouldBe(...BODY_LIMIT)
-  bodyLimit = 1_048_576;
+  bodyLimit = DEFAULT_BODY_LIMIT;
   /** Maximum number of waiting creates, 1 to 1000000. More are answered with 50301. @defaultValue 10000 */
   @ShouldBe(...WRITE_QUEUE_LIMIT)
-  writeQueueLimit = 10_000;
+  writeQueueLimit = DEFAULT_WRITE_QUEUE_LIMIT;
   /**
    * Returns the creator, given the request of the platform. It must not return a promise.
    * @defaultValue the principal of `BearerAuthGuard`; nobody with other guards

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { DatabaseOverloadedError, DatabaseUnreachableError, PlantLeftOutError } from '../prisma/database.errors.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { type StorePool, UrlPool } from '../prisma/store-pool.js';
-import { PLANT_FIELDS } from './new-plant.js';
+import { PLANT_FIELDS } from './plant.dto.js';
 import { PlantsHealth } from './plants.health.js';
 import { COLUMNS, PlantsRepository } from './plants.repository.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isUndecided, PlantLeftOutError, toApiError } from '../prisma/database.errors.js';
+import { isUndecided, PlantLeftOutError, storageApiError } from '../prisma/database.errors.js';
 import { type Plant, Prisma } from '../prisma/generated/client.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
@@ -80,7 +80,7 @@ export class PlantsRepository implements PlantTable {
     // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
     const id = Prisma.sql`${String(record.id)}::text::bigint`;
     const [row] = await run<StoredRow>(Prisma.sql`SELECT ${STORED} FROM ${this.table} WHERE id = ${id}`);
-    if (!row) throw toApiError(new PlantLeftOutError());
+    if (!row) throw storageApiError(new PlantLeftOutError());
     return recordOf(row);
   }
 

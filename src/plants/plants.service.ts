@@ -4,20 +4,14 @@ import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
 import { Prisma } from '../prisma/generated/client.js';
 import { PrismaService } from '../prisma/prisma.service.js';
-import { toApiError } from '../prisma/database.errors.js';
+import { storageApiError } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { assertReadyForCreates } from '../prisma/table-checks.js';
 import { BatchWriter } from './batch-writer.js';
 import { CitusTable, findCitusShards } from './citus-table.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
-import {
-  assertIdempotencyKey,
-  checkPlant,
-  isStorableText,
-  type NewPlant,
-  type Plant,
-  PLANT_FIELDS,
-} from './new-plant.js';
+import { assertIdempotencyKey } from './idempotency-key.js';
+import { checkPlant, isStorableText, type NewPlant, type Plant, PLANT_FIELDS } from './plant.dto.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import { type Creator, LAZY_LOADING_UNSUPPORTED, PlantsOptions } from './plants.options.js';
 import { type PlantRecord, PlantsRepository } from './plants.repository.js';
@@ -141,7 +135,7 @@ export async function writeOrRecognise(writer: BatchWriter, record: PlantRecord)
   try {
     existing = await writer.create(record);
   } catch (error) {
-    throw toApiError(error);
+    throw storageApiError(error);
   }
   if (existing) assertRepetition(record, existing);
 }

@@ -113,7 +113,7 @@ export class WriteQueue {
       const isSingle = maySendSingle && this.singles.length > 0 && !isRepeat;
       const taken = isSingle ? this.singles.splice(0, 1) : hasSlot ? this.takeWaiting() : [];
       if (taken.length === 0) return undefined;
-      const creates = failLate(taken, now);
+      const creates = dropLate(taken, now);
       const [first] = creates;
       if (first === undefined) continue;
       const batch = { creates, context: first.context, sentAt: now, isSingle };
@@ -131,8 +131,8 @@ export class WriteQueue {
 
   /** Fails the creates that are late. The paused ones may be sent again. */
   sweep(now: number): void {
-    this.waiting = failLate([...this.paused.splice(0), ...this.waiting], now);
-    this.singles = failLate(this.singles, now);
+    this.waiting = dropLate([...this.paused.splice(0), ...this.waiting], now);
+    this.singles = dropLate(this.singles, now);
     for (const { creates } of this.inFlight)
       for (const create of creates)
         if (!create.isSettled && now >= create.deadline + LATE_ANSWER_MS)
@@ -156,7 +156,7 @@ export class WriteQueue {
 }
 
 /** Fails the creates that are late, and returns those without a result. */
-export function failLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
+export function dropLate(creates: readonly PendingCreate[], now: number): PendingCreate[] {
   for (const create of creates) create.endIfLate(now);
   return creates.filter(({ isSettled }) => !isSettled);
 }

@@ -20,7 +20,7 @@ export class DatabaseOverloadedError extends NothingWrittenError {
   override readonly name = 'DatabaseOverloadedError';
 }
 
-/** An insert stored nothing, although no plant has the id. The writer has tried it twice. */
+/** An insert stored nothing, although no plant has the id. */
 export class PlantLeftOutError extends NothingWrittenError {
   override readonly name = 'PlantLeftOutError';
   override readonly message =
@@ -121,7 +121,7 @@ export function isStandbyMissed({ code, routine }: ServerAnswer): boolean {
 }
 
 /** Maps a failed create to the answer. The answer says whether something may have been written. */
-export function toApiError(error: unknown): ApiError {
+export function storageApiError(error: unknown): ApiError {
   if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
   if (error instanceof DatabaseOverloadedError) return overloaded(error);
   if (isUndecided(error)) return storageTimeout(error);

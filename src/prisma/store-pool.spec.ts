@@ -10,7 +10,7 @@ import {
   isRejection,
   isUndecided,
   keepsSession,
-  toApiError,
+  storageApiError,
 } from './database.errors.js';
 import { StorePool, UrlPool } from './store-pool.js';
 
@@ -52,7 +52,7 @@ describe('A failed statement', () => {
     ['a constraint is violated', 50000, true, ofPrisma('23505', 'P2002')],
     ['the server has a bug', 50000, true, ofPrisma('XX000')],
   ])('should, if %s, be %d, perhaps for one plant alone: %s', (_, error, isOfOne, cause) => {
-    const failure = toApiError(cause);
+    const failure = storageApiError(cause);
     expect([failure.error, failure.cause, isUndecided(cause)]).toEqual([error, cause, error === 50400]);
     // Of what is undecided, nothing is sent alone.
     if (error !== 50400) expect(isPlantRejected(cause)).toBe(isOfOne);

@@ -42,7 +42,7 @@ function settingsSql(isLocal: boolean): string {
 }
 
 /**
- * The connections of a store, for Prisma's adapter. Every statement has one time limit for the wait and the answer. The
+ * The connections of a store, for Prisma's adapter. A statement has one time limit for the wait and the answer. The
  * class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` it was
  * not. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown.
  */
@@ -83,7 +83,7 @@ export abstract class StorePool extends pg.Pool {
     };
   }
 
-  /** Lends a client. Prisma uses it for a transaction. */
+  /** Lends a client, for a transaction. Each of its statements has the time limit for itself. */
   override connect(): Promise<StoreClient & pg.PoolClient> {
     return this.lend(performance.now() + this.timeout) as Promise<StoreClient & pg.PoolClient>;
   }

@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { makeToken, tokenDigest } from '../../../src/auth/token-format.js';
-import { CREATE_PLANTS } from '../../../src/auth/token-verifier.js';
+import { CREATE_PLANTS } from '../../../src/auth/scopes.js';
 import type { TestDatabase } from '../database/test-database.js';
 import { endServer, portOf } from '../http/free-port.js';
 import type { RawResponse } from '../http/request.js';

@@ -2,9 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Expose, plainToInstance } from 'class-transformer';
 import { ValidateBy, validateSync } from 'class-validator';
-import { invalidIdempotencyKey, invalidPlant } from '../errors/api-error.js';
+import { invalidPlant } from '../errors/api-error.js';
 import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
-import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { describeFound } from '../util/options.js';
 import { INT64_MAX, INT64_MIN, isInt64, parseInt64 } from './int64.js';
 
@@ -107,36 +106,18 @@ export function checkPlant(given: unknown): NewPlant {
   return plant as NewPlant;
 }
 
-const MAX_KEY_LENGTH = 255;
-
-/** The `Idempotency-Key` of a request, if it has one. @throws ApiError 40004 */
-export function idempotencyKey(request: PlatformRequest): string | undefined {
-  const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
-  if (others.length > 0) throw invalidIdempotencyKey('is repeated');
-  if (key !== undefined) assertIdempotencyKey(key);
-  return key;
-}
-
-/** @throws ApiError 40004 if the key cannot be stored with a plant */
-export function assertIdempotencyKey(key: string): void {
-  if (key === '') throw invalidIdempotencyKey('is empty');
-  if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
-  if (!isStorableText(key))
-    throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
-}
-
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
 
 const MAX_SHOWN_DIGITS = 40;
 
-/** Stands for a value that is no primitive. class-transformer would copy that, without an end if it is a cycle. */
-class Described {
+/** The words for a value that is no primitive. class-transformer would copy the value, without an end if it is a cycle. */
+class FoundWords {
   constructor(readonly words: string) {}
 }
 
-const UNREADABLE = new Described('cannot be read');
+const UNREADABLE = new FoundWords('cannot be read');
 
 /** A field of an object from code: a getter or a Proxy may throw. */
 function read(given: Fields, name: keyof NewPlant): unknown {
@@ -149,17 +130,17 @@ function read(given: Fields, name: keyof NewPlant): unknown {
 
 /** What class-validator says about the fields, in their order. */
 function faultsOf(fields: Fields): string[] {
-  const found = PLANT_FIELDS.map((name) => [name, describedOf(fields[name])]);
+  const found = PLANT_FIELDS.map((name) => [name, toFoundWords(fields[name])]);
   const errors = validateSync(plainToInstance(NewPlant, Object.fromEntries(found)));
   return errors.flatMap(({ constraints = {} }) => Object.values(constraints));
 }
 
-function describedOf(value: unknown): unknown {
+function toFoundWords(value: unknown): unknown {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return value;
   try {
-    if (value instanceof Described) return value;
-    if (value instanceof JsonNumber) return new Described(`is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`);
-    return new Described(value instanceof JsonStructure ? `is an ${value.kind}` : describeFound(value));
+    if (value instanceof FoundWords) return value;
+    if (value instanceof JsonNumber) return new FoundWords(`is the number ${value.source.slice(0, MAX_SHOWN_DIGITS)}`);
+    return new FoundWords(value instanceof JsonStructure ? `is an ${value.kind}` : describeFound(value));
   } catch {
     return UNREADABLE;
   }
@@ -168,15 +149,15 @@ function describedOf(value: unknown): unknown {
 function int64Fault(value: unknown): string {
   if (typeof value === 'number')
     return `is the number ${value}, which may have been rounded; it must be a bigint, such as 1n`;
-  return `${describe(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
+  return `${wordsFor(value)}; it must be an integer from ${INT64_MIN} to ${INT64_MAX}`;
 }
 
 function textFault(value: unknown): string {
-  if (typeof value !== 'string') return `${describe(value)}; it must be a string`;
+  if (typeof value !== 'string') return `${wordsFor(value)}; it must be a string`;
   const found = value.isWellFormed() ? 'U+0000' : 'a lone surrogate (half a character)';
   return `contains ${found}, which PostgreSQL cannot store; it must be a string without it`;
 }
 
-function describe(value: unknown): string {
-  return value instanceof Described ? value.words : describeFound(value);
+function wordsFor(value: unknown): string {
+  return value instanceof FoundWords ? value.words : describeFound(value);
 }

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type BadRequestException, ValidationPipe } from '@nestjs/common';
 import { type ApiError } from '../errors/api-error.js';
-import { NewPlant, PLANT_FIELDS } from './new-plant.js';
+import { NewPlant, PLANT_FIELDS } from './plant.dto.js';
 import { PlantsService } from './plants.service.js';
 
 const ROSE = { id: 1n, name: 'Rose' };

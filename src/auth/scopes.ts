@@ -1,0 +1,33 @@
+import { SCOPE } from './token-format.js';
+
+const REQUIRED_SCOPES = 'plant-store:required-scopes';
+
+/** The scope that a create requires. */
+export const CREATE_PLANTS = 'plants:create';
+
+/**
+ * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. Several decorators of
+ * one handler add up. The scopes of a handler replace those of its controller, and an overriding method needs its own.
+ * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect, and nothing warns.**
+ *
+ * @param scopes at least one, of visible ASCII characters without quotes and backslashes, such as `orders:read`
+ * @throws TypeError if there is no scope, or one has other characters
+ */
+export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
+  const isScope = (scope: unknown): boolean => typeof scope === 'string' && SCOPE.test(scope);
+  if (scopes.length === 0 || !scopes.every(isScope))
+    throw new TypeError(
+      'RequireScopes() should have scopes such as orders:read: visible ASCII characters without quotes and backslashes',
+    );
+  return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
+    const of = method?.value ?? target;
+    const others = (Reflect.getOwnMetadata(REQUIRED_SCOPES, of) ?? []) as readonly string[];
+    Reflect.defineMetadata(REQUIRED_SCOPES, [...new Set([...others, ...scopes])], of);
+  };
+}
+
+/** The scopes of a handler, or else of its controller. A context that a host makes may have neither. */
+export function requiredScopes(handler: unknown, controller: unknown): readonly string[] {
+  const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
+  return (of(handler) ?? of(controller) ?? []) as readonly string[];
+}
