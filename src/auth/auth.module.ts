@@ -7,7 +7,7 @@ import { BearerStrategy } from './bearer.strategy.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { JwtVerifier } from './jwt.verifier.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
-import { TokenVerifier, TokenVerifiers } from './token-verifier.js';
+import { TokenVerifier, TokenVerifierChain } from './token-verifier.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<PlantsAuthModuleOptions>({
   moduleName: 'PlantsAuth',
@@ -34,7 +34,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
       provide: TokenVerifier,
       useFactory: ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) =>
         verifier ??
-        new TokenVerifiers([
+        new TokenVerifierChain([
           accessTokens && new StaticTokenVerifier(accessTokens),
           issued,
           jwt && new JwtVerifier(jwt),

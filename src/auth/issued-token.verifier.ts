@@ -3,7 +3,7 @@ import { DatabaseTimeoutError } from '../prisma/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { mistypedToken } from '../errors/api-error.js';
 import { quote, reasonOf } from '../util/text.js';
-import { withinTime } from '../util/timing.js';
+import { withTimeout } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { isWellFormedToken, TOKEN_PREFIX, tokenKey } from './token-format.js';
 import { type TokenRow, TokenLookup } from './token-lookup.js';
@@ -92,7 +92,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.isStopped = true;
     this.wake();
     const timeUp = (): Error => new Error('the database does not answer');
-    await withinTime(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
+    await withTimeout(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
   }
 
   private lookUp(key: string, request: unknown): Promise<Principal | undefined> {
@@ -103,7 +103,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.wake();
     this.loop ??= this.run();
     const timeUp = (): Error => this.failure ?? new DatabaseTimeoutError(`no answer within ${timeout} ms`);
-    return withinTime(result, timeout, timeUp).finally(() => this.waiting.delete(lookUp));
+    return withTimeout(result, timeout, timeUp).finally(() => this.waiting.delete(lookUp));
   }
 
   /** Runs while tokens are in use or requests wait. */

@@ -40,7 +40,7 @@ export abstract class TokenVerifier {
 }
 
 /** Several verifiers, asked in turn until one knows the token. */
-export class TokenVerifiers extends TokenVerifier {
+export class TokenVerifierChain extends TokenVerifier {
   private readonly verifiers: readonly TokenVerifier[];
 
   constructor(verifiers: readonly (TokenVerifier | undefined)[]) {

@@ -28,7 +28,7 @@ const TEXT: FieldType<string> = {
 };
 
 /** The fields of `NewPlant` in their order, with their tests: all that a good plant needs. */
-const FIELDS: { readonly name: keyof NewPlant; readonly isRight: (value: unknown) => boolean }[] = [];
+const FIELD_TESTS: { readonly name: keyof NewPlant; readonly isRight: (value: unknown) => boolean }[] = [];
 
 /** Declares a field once: for the document, for the test of a good plant, and for the words of class-validator. */
 function PlantField<T>(
@@ -38,7 +38,7 @@ function PlantField<T>(
   const validate = required ? isRight : (value: unknown): boolean => value === undefined || isRight(value);
   const hint = (value: unknown): string => (value === null && !required ? ', or leave it out' : '');
   return <Name extends keyof NewPlant>(plant: Partial<Record<Name, T>>, name: Name): void => {
-    FIELDS.push({ name, isRight: validate });
+    FIELD_TESTS.push({ name, isRight: validate });
     const defaultMessage = (args?: { value: unknown }): string => `${name} ${faultOf(args?.value)}${hint(args?.value)}`;
     applyDecorators(
       ApiProperty({ ...schema, ...about, required }),
@@ -74,7 +74,7 @@ export class NewPlant {
 }
 
 /** The fields that are read from the body. */
-export const PLANT_FIELDS: readonly (keyof NewPlant)[] = FIELDS.map(({ name }) => name);
+export const PLANT_FIELDS: readonly (keyof NewPlant)[] = FIELD_TESTS.map(({ name }) => name);
 
 /** A plant in an answer, without its id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
@@ -96,7 +96,7 @@ export function parseNewPlant(body: JsonObject): NewPlant {
 export function checkPlant(given: unknown): NewPlant {
   const plant: Fields = {};
   let isRight = true;
-  for (const { name, isRight: test } of FIELDS) {
+  for (const { name, isRight: test } of FIELD_TESTS) {
     // It is read once, because a getter of code may give another value the next time.
     const value = read(Object(given) as Fields, name);
     if (value !== undefined) plant[name] = value;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DatabaseOverloadedError, explainProbe } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
-import { withinTime } from '../util/timing.js';
+import { withTimeout } from '../util/timing.js';
 import { PlantsRepository } from './plants.repository.js';
 
 const PROBE_EVERY_MS = 2000;
@@ -45,7 +45,7 @@ export class PlantsHealth {
       this.probing = this.probe().finally(() => (this.nextProbe = now + PROBE_EVERY_MS));
     }
     const late = new Error(`the database did not answer within ${CHECK_TIMEOUT_MS} ms`);
-    await withinTime(this.probing, CHECK_TIMEOUT_MS, () => late).catch((failure: unknown) => {
+    await withTimeout(this.probing, CHECK_TIMEOUT_MS, () => late).catch((failure: unknown) => {
       if (!this.pool.isBusy()) throw failure;
     });
     if (this.failure) throw this.failure;

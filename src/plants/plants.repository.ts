@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { isUndecided, PlantLeftOutError, storageApiError } from '../prisma/database.errors.js';
-import { type Plant, Prisma } from '../prisma/generated/client.js';
+import { type Plant as PlantRow, Prisma } from '../prisma/generated/client.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
 import type { RunInTransaction } from './host-transaction.js';
 
 /** A row of the table. The write id is unique for each create; null in a transaction of the host. */
-export type PlantRecord = Omit<Plant, 'createdAt'>;
+export type PlantRecord = Omit<PlantRow, 'createdAt'>;
 
 /**
  * The columns of a row, with their names and types. Every statement on plants is made of this list, that of the health
@@ -21,13 +21,13 @@ export const COLUMNS = {
   writeId: ['write_id', 'bigint'],
 } as const satisfies Record<keyof PlantRecord, readonly [column: string, type: 'bigint' | 'text']>;
 
-const FIELDS = Object.keys(COLUMNS) as (keyof PlantRecord)[];
-export const COLUMN_NAMES = Prisma.raw(FIELDS.map((field) => COLUMNS[field][0]).join(', '));
+const RECORD_FIELDS = Object.keys(COLUMNS) as (keyof PlantRecord)[];
+export const COLUMN_NAMES = Prisma.raw(RECORD_FIELDS.map((field) => COLUMNS[field][0]).join(', '));
 // A prepared statement fails for ever if the type of its result changes with a column. So results are cast.
 export const ON_CONFLICT = Prisma.raw('ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint::text AS "writeId"');
 // The cast to bigint is for a table whose id is numeric, which has decimal places.
 const STORED = Prisma.raw(
-  FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}::text AS "${field}"`).join(', '),
+  RECORD_FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}::text AS "${field}"`).join(', '),
 );
 
 /** The part of the time limit that a statement with several plants may wait for a row lock. */
@@ -36,7 +36,9 @@ const LOCK_SHARE = 0.2;
  * A row can be visible before it is durable. So a look-up writes a message, and its commit waits for the disk after the
  * commit of the row. Without its schema, the name could mean a function of somebody else with exactly these parameters.
  */
-const FENCE = Prisma.raw(`(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `);
+const WAL_BARRIER = Prisma.raw(
+  `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `,
+);
 
 /** The statements of the writer. */
 export interface PlantTable {
@@ -115,7 +117,7 @@ export class PlantsRepository implements PlantTable {
   }
 
   /** @param fence what is selected from, next to the table */
-  async findExisting(plants: readonly PlantRecord[], fence = FENCE): Promise<ReadonlyMap<bigint, PlantRecord>> {
+  async findExisting(plants: readonly PlantRecord[], fence = WAL_BARRIER): Promise<ReadonlyMap<bigint, PlantRecord>> {
     const ids = arrayOf(plants.map(({ id }) => id));
     const rows = await this.prisma.queryPrepared<StoredRow>(
       Prisma.sql`SELECT ${STORED} FROM ${fence}${this.table} WHERE id = ANY(${ids}::bigint[])`,
@@ -129,7 +131,7 @@ export class PlantsRepository implements PlantTable {
       name: `'Rose'::text`,
       writeId: '0::bigint',
     };
-    const row = FIELDS.map((field) => values[field] ?? `NULL::${COLUMNS[field][1]}`);
+    const row = RECORD_FIELDS.map((field) => values[field] ?? `NULL::${COLUMNS[field][1]}`);
     return `INSERT INTO ${this.table.text} (${COLUMN_NAMES.text}) VALUES (${row.join()}) ${ON_CONFLICT.text}`;
   }
 
@@ -143,7 +145,7 @@ export class PlantsRepository implements PlantTable {
    * that waits for a lock must not hold back the others.
    */
   private insertMany(plants: readonly PlantRecord[]): Prisma.Sql {
-    const lists = FIELDS.map((field) => {
+    const lists = RECORD_FIELDS.map((field) => {
       const list = arrayOf(plants.map((plant) => plant[field]));
       return Prisma.sql`${list}::${Prisma.raw(COLUMNS[field][1])}[]`;
     });
@@ -161,13 +163,15 @@ export function tableIn(schema: string): Prisma.Sql {
 
 /** The values of a row, in the order of the columns. */
 export function valuesOf(plant: PlantRecord): Prisma.Sql {
-  const values = FIELDS.map((field) => Prisma.sql`${textOf(plant[field])}::text::${Prisma.raw(COLUMNS[field][1])}`);
+  const values = RECORD_FIELDS.map(
+    (field) => Prisma.sql`${textOf(plant[field])}::text::${Prisma.raw(COLUMNS[field][1])}`,
+  );
   return Prisma.join(values);
 }
 
 /** The number of characters of a row. */
 export function sizeOf(plant: PlantRecord): number {
-  return FIELDS.reduce((size, field) => size + (typeof plant[field] === 'string' ? plant[field].length : 0), 0);
+  return RECORD_FIELDS.reduce((size, field) => size + (typeof plant[field] === 'string' ? plant[field].length : 0), 0);
 }
 
 type StoredRow = Record<keyof PlantRecord, string | null>;
@@ -186,7 +190,7 @@ function arrayOf(values: readonly (bigint | string | null)[]): string {
 }
 
 function recordOf(row: StoredRow): PlantRecord {
-  const values = FIELDS.map((field) => {
+  const values = RECORD_FIELDS.map((field) => {
     const text = row[field];
     return [field, text !== null && COLUMNS[field][1] === 'bigint' ? BigInt(text) : text];
   });

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
-import { withinTime } from '../util/timing.js';
+import { withTimeout } from '../util/timing.js';
 import { INVALID_PASSWORD, MigrationError } from './database.errors.js';
 import type { DatabaseUrl } from './database-url.js';
 
@@ -41,7 +41,7 @@ export async function withConnection<T>(
       new Error(`no answer came within ${timeout / 1000} s, another session may hold a lock on a table of the store`);
     return await work(async (sql, values = []) => {
       const answer = client.query(sql, [...values]);
-      return (await (timeout > 0 ? withinTime(answer, timeout, late) : answer)).rows as never;
+      return (await (timeout > 0 ? withTimeout(answer, timeout, late) : answer)).rows as never;
     });
   } catch (cause) {
     if (cause instanceof ExplainedError) throw cause;
@@ -49,7 +49,7 @@ export async function withConnection<T>(
   } finally {
     // The work is done, so it does not wait for a broken network.
     const timeUp = (): Error => new Error('the server does not close the connection');
-    await withinTime(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
+    await withTimeout(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
       (client as unknown as { unref(): void }).unref();
     });
   }

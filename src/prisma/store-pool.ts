@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
-import { withinTime } from '../util/timing.js';
+import { withTimeout } from '../util/timing.js';
 import type { Query } from './connection.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
@@ -100,7 +100,7 @@ export abstract class StorePool extends pg.Pool {
     });
     try {
       const timeUp = (): Error => new DatabaseTimeoutError(`no connection came within ${this.timeout} ms`);
-      return await withinTime(borrowing, deadline - since, timeUp);
+      return await withTimeout(borrowing, deadline - since, timeUp);
     } catch (cause) {
       borrowing.then(
         (client) => {
@@ -117,7 +117,7 @@ export abstract class StorePool extends pg.Pool {
     }
   }
 
-  /** Runs one statement on any connection. Prisma calls it for statements outside a transaction. */
+  /** Runs one statement on any connection, for Prisma. It returns a promise: `never` fits all forms of pg's own `query`. */
   override query(statement: QueryConfig | string | object): never {
     return this.run(statement as QueryConfig) as never;
   }

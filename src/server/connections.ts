@@ -43,8 +43,8 @@ export class Connections {
     this.takeParserFromDropped(requestPrototype);
   }
 
-  /** Stops a connection: later bytes are dropped. Returns false if it was stopped before. */
-  stop(socket: Socket): boolean {
+  /** Later requests of a stopped connection are dropped. Returns false if it was stopped before. */
+  markStopped(socket: Socket): boolean {
     const connection = this.bySocket.get(socket);
     if (connection === undefined || connection.isStopped) return false;
     return (connection.isStopped = true);
@@ -52,7 +52,7 @@ export class Connections {
 
   /** Stops a connection that Node.js has taken from its parser. The answers to earlier requests are still sent. */
   stopWithoutParser(socket: Socket): void {
-    this.stop(socket);
+    this.markStopped(socket);
     let dropped = 0;
     // Node.js has removed its own listeners. An error without a listener would end the process.
     socket

@@ -132,7 +132,7 @@ function answerClientErrors(
   server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
     const socket = duplex as Socket;
     // Node.js also reports what comes later on the same connection.
-    if (!connections.stop(socket)) return;
+    if (!connections.markStopped(socket)) return;
     // A closed connection, or one that never sent anything, gets no answer.
     if (!socket.writable || socket.bytesRead === 0) {
       socket.destroy();

@@ -1,5 +1,5 @@
 /** Settles as the work does, or rejects when the time is up. The work itself is not stopped. */
-export async function withinTime<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const fail = (): void => {
