@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { hashInt8, CitusTable } from '../../src/plants/citus-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
-import { createTogether } from '../support/http/request.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 
 /** What the store reads of Citus: enough for it to send, in an ordinary database, what it sends for four shards. Superusers only. */
@@ -42,10 +41,9 @@ describe(CitusTable.name, () => {
 
   it('should send the plants of each shard by themselves', async () => {
     const plants = Array.from({ length: 40 }, (_, id) => ({ id: String(id), name: `Rose ${id}` }));
-    const bodies = plants.map(({ id, name }) => ({ body: `{"id":${id},"name":"${name}"}` }));
     const statements = jest.spyOn(store.statistics, 'observeStatement');
-    const answers = await createTogether(store.port, bodies);
-    expect(answers.map((answer) => answer?.status)).toEqual(Array(40).fill(200));
+    const answers = await Promise.all(plants.map(({ id, name }) => store.post(`{"id":${id},"name":"${name}"}`)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
     expect(statements.mock.calls.length).toBeGreaterThanOrEqual(4);
     expect(await database.query('SELECT id, name FROM plants ORDER BY plants.id')).toEqual(plants);
   });

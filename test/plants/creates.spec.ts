@@ -1,39 +1,52 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
-import {
-  createTogether,
-  postHead,
-  RawConnection,
-  type RawResponse,
-  type TogetherCreate,
-} from '../support/http/request.js';
+import { postHead, RawConnection, type RawResponse, type RequestHeaders } from '../support/http/request.js';
 import { type ProxiedStore, startProxiedStore, startStoreOn, type Store } from '../support/service/store.js';
 import { errorOf } from '../support/tokens/tokens.js';
 import { Stopwatch, until } from '../support/until.js';
 
-const QUEUE_LIMIT = 20;
+const QUEUE_LIMIT = 24;
 /** Long enough for a busy machine to create a plant. */
 const STORAGE_TIMEOUT = 3000;
+/** As many as go at a time, if none of them ends. */
+const STATEMENTS = 4;
 const KEY = { 'Idempotency-Key': 'the first try' };
-/** What a database may have set for another application. It must not change what is stored or answered. */
-const SETTINGS = {
-  array_nulls: 'off',
-  DateStyle: 'German',
-  default_transaction_isolation: 'serializable',
-  extra_float_digits: '-15',
-  lock_timeout: '100',
-};
 
+interface Create {
+  body: string;
+  headers?: RequestHeaders;
+}
 const ids = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
-const create = (id: number, tag?: string, name = 'Rose'): TogetherCreate => ({
-  body: JSON.stringify({ id, name, tag }),
-});
+const create = (id: number, tag?: string, name = 'Rose'): Create => ({ body: JSON.stringify({ id, name, tag }) });
 
-async function configure(target: TestDatabase, settings: Record<string, string>): Promise<void> {
-  const name = new URL(target.url).pathname.slice(1);
-  for (const [setting, value] of Object.entries(settings))
-    await target.query(`ALTER DATABASE "${name}" SET ${setting} = ${value}`);
+/**
+ * Sends creates while as many statements as go at a time wait for a lock, so that they come to the writer together and in
+ * this order. Resolves to their answers in the same order.
+ */
+async function createTogether(
+  store: Pick<Store, 'post' | 'waiting' | 'database'>,
+  statements: number,
+  creates: readonly Create[],
+  whileTheyWait = (): void => undefined,
+): Promise<RawResponse[]> {
+  await using lock = await TableLock.take(store.database);
+  const sent: Promise<RawResponse>[] = [];
+  while (sent.length < statements) {
+    sent.push(store.post(create(-1 - sent.length, undefined, 'Before').body));
+    await lock.awaited(sent.length);
+  }
+  const answers: Promise<RawResponse>[] = [];
+  let answered = 0;
+  for (const { body, headers } of creates) {
+    answers.push(store.post(body, headers).finally(() => (answered += 1)));
+    await until(() => store.waiting() + answered === answers.length);
+  }
+  whileTheyWait();
+  await lock.release();
+  for (const { status } of await Promise.all(sent)) expect(status).toBe(200);
+  await store.database.query('DELETE FROM plants WHERE id < 0');
+  return await Promise.all(answers);
 }
 
 describe('Creates that come together', () => {
@@ -42,7 +55,6 @@ describe('Creates that come together', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    await configure(database, SETTINGS);
     // Longer than a lock is held on a slow machine.
     store = await startStoreOn(database, { WRITE_QUEUE_LIMIT: String(QUEUE_LIMIT), STORAGE_TIMEOUT: '10000' });
   });
@@ -60,11 +72,9 @@ describe('Creates that come together', () => {
       ...odd.map((text, at) => ({ id: String(at), name: 'Rose', tag: text })),
       ...odd.map((text, at) => ({ id: String(100 + at), name: text, tag: null })),
     ];
-    // What the next statement takes does not count among those that wait.
-    expect(plants.length).toBeGreaterThan(QUEUE_LIMIT);
     const creates = plants.map(({ id, name, tag }) => create(Number(id), tag ?? undefined, name));
     const answers = plants.map(({ name, tag }) => JSON.stringify({ name, tag: tag ?? undefined }));
-    expect((await createTogether(store.port, creates)).map((response) => response?.body)).toEqual(answers);
+    expect((await createTogether(store, STATEMENTS, creates)).map(({ body }) => body)).toEqual(answers);
     expect(await stored()).toEqual(plants);
     // Rows that one transaction has inserted have one xmin.
     expect(await database.query('SELECT DISTINCT xmin::text FROM plants')).toHaveLength(1);
@@ -75,34 +85,22 @@ describe('Creates that come together', () => {
     await other.connect();
     try {
       await other.query(`BEGIN; INSERT INTO plants (id, name) VALUES (0, 'Lily')`);
-      const creates = ids(0, 7).map((id) => create(id));
-      const together = createTogether(store.port, creates);
+      const together = ids(0, 7).map((id) => store.post(create(id).body));
       await until(async () => (await stored()).length === 6);
       for (const id of ids(10, 6)) expect(await store.post(create(id).body)).toMatchObject({ status: 200 });
       expect(store.statistics.inFlight).toBe(1);
       await other.query('COMMIT');
-      expect((await together).map(errorOf)).toEqual([40901, ...Array<undefined>(6)]);
+      expect((await Promise.all(together)).map(errorOf)).toEqual([40901, ...Array<undefined>(6)]);
     } finally {
       await other.end();
     }
   });
 
   it('should be refused with 50301 from WRITE_QUEUE_LIMIT on, and the others be created', async () => {
-    await using lock = await TableLock.take(database);
-    // As many statements as go at a time, however long each of them takes.
-    const sent: Promise<RawResponse>[] = [];
-    while (sent.length < 4) {
-      sent.push(store.post(create(sent.length).body));
-      await lock.awaited(sent.length);
-    }
-    const creates = ids(10, QUEUE_LIMIT + 2).map((id) => create(id));
-    const together = createTogether(store.port, creates);
-    await until(() => store.waiting() === QUEUE_LIMIT);
-    await lock.release();
-
-    const responses = [...(await Promise.all(sent)), ...(await together)];
-    expect(responses.map(errorOf)).toEqual([...Array<undefined>(4 + QUEUE_LIMIT), 50301, 50301]);
-    expect(await stored()).toHaveLength(4 + QUEUE_LIMIT);
+    const creates = ids(1, QUEUE_LIMIT + 2).map((id) => create(id));
+    const responses = await createTogether(store, STATEMENTS, creates);
+    expect(responses.map(errorOf)).toEqual([...Array<undefined>(QUEUE_LIMIT), 50301, 50301]);
+    expect(await stored()).toHaveLength(QUEUE_LIMIT);
   });
 });
 
@@ -122,7 +120,7 @@ it.each([
     END $$;
     CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
       FOR EACH ROW EXECUTE FUNCTION wait()`);
-  await configure(database, { synchronous_commit: setting });
+  await database.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET synchronous_commit = ${setting}`);
   const holder = new pg.Client(database.url);
   await holder.connect();
   await holder.query('SELECT pg_advisory_lock(1)');
@@ -193,7 +191,7 @@ describe('With one connection,', () => {
     ['40001', 50300],
   ])('a create that PostgreSQL rejects should fail alone if it is %s: with %d', async (tag, error) => {
     const creates = ids(1, 12).map((id) => create(id));
-    const neighbours = await createTogether(store.port, creates.toSpliced(6, 0, create(100, tag)));
+    const neighbours = await createTogether(store, 1, creates.toSpliced(6, 0, create(100, tag)));
     const [culprit] = neighbours.splice(6, 1);
     expect(store.expectRefused(culprit, error)).not.toMatch(/a detail|SQL|INSERT|plants"/);
     expect(culprit?.headers['retry-after']).toBe(error === 50300 ? '1' : undefined);
@@ -213,14 +211,16 @@ describe('With one connection,', () => {
       // A session that knows the statement is sent its name alone.
       store.proxy.reset();
       store.proxy.restore();
-      store.proxy.loseAnswerTo(text);
-      const responses = await createTogether(store.port, creates);
+      const responses = await createTogether(store, 1, creates, () => {
+        store.proxy.loseAnswerTo(text);
+      });
       expect(store.proxy.hasLostAnswer).toBe(true);
-      return responses.map((response) => response?.status);
+      return responses.map(({ status }) => status);
     };
-    expect(await createAndLose('INSERT')).toEqual([200, 409, 200, 200]);
-    expect(store.statistics.created).toBe(created + 2);
-    // That of the look-up, too.
+    // The first name that the statement has.
+    expect(await createAndLose('Rose')).toEqual([200, 409, 200, 200]);
+    expect(store.statistics.created).toBe(created + 3);
+    // The answer to the look-up, too.
     expect(await createAndLose('ANY(')).toEqual([409, 409, 200, 200]);
     expect(await store.storedIds()).toEqual([1, 2]);
     expect(await store.database.query('SELECT FROM plants WHERE write_id IS NULL')).toEqual([]);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { makeToken } from '../../src/auth/token-format.js';
 import { accepts, freePort } from '../support/http/free-port.js';
-import { postHead, RawConnection, requestHead, sendInTurn, TOKEN } from '../support/http/request.js';
+import { postHead, RawConnection, requestHead, TOKEN } from '../support/http/request.js';
 import { CLI, ManagedService, serviceVariables } from '../support/service/process.js';
 import { bearer } from '../support/tokens/tokens.js';
 import { expectWithin, until } from '../support/until.js';
@@ -177,7 +177,12 @@ describe('A service in trouble', () => {
     try {
       await until(() => accepts(port));
       // Their lines are several times what the system keeps for a reader.
-      await sendInTurn(port, Array(2000).fill({ headers: { 'X-Request-Id': 'x'.repeat(128) } }));
+      using connection = await RawConnection.open(port);
+      const large = postHead('', '{}', { 'X-Request-Id': 'x'.repeat(128) });
+      for (let sent = 0; sent < 2000; sent += 1) {
+        connection.send(large, '{}');
+        expect(await connection.response()).toBeDefined();
+      }
       const ended = once(writer, 'exit');
       writer.kill('SIGTERM');
       expect(await ended).toEqual([0, null]);

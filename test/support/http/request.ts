@@ -6,7 +6,6 @@ import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 /** A token that every application under test accepts. */
 export const TOKEN = 'a-token-for-the-tests-0123456789';
 
-const DELIVERY_MS = 20;
 const END_OF_HEAD = '\r\n\r\n';
 
 /** Header fields; a list repeats the field, and undefined leaves out one that is usually sent. */
@@ -140,44 +139,6 @@ export function connectTo(port: number, basePath: string): Client {
     return response;
   };
   return { port, basePath, raw, post: (body, headers) => raw(postHead(basePath, body, headers), body) };
-}
-
-export interface TogetherCreate {
-  body: string;
-  headers?: RequestHeaders;
-}
-
-/**
- * Sends creates at one moment, each on a connection of its own, to a store in this process, so that they come to the writer
- * together and in this order. Returns their answers in the same order.
- */
-export async function createTogether(
-  port: number,
-  creates: readonly TogetherCreate[],
-): Promise<(RawResponse | undefined)[]> {
-  const connections = await Promise.all(creates.map(() => RawConnection.open(port)));
-  try {
-    // A connection may be open for its client before the store has it.
-    for (const connection of connections) connection.send(postHead('', '', { 'Content-Type': 'text/plain' }));
-    for (const connection of connections) await connection.response();
-    for (const [index, { body, headers }] of creates.entries())
-      connections[index]?.send(postHead('', body, headers) + body);
-    // The system may hand over the last of them later than the first; the store, in this process, shall find all at once.
-    const end = performance.now() + DELIVERY_MS;
-    while (performance.now() < end);
-    return await Promise.all(connections.map((connection) => connection.response()));
-  } finally {
-    for (const connection of connections) connection.close();
-  }
-}
-
-/** Sends creates one after the other on one connection, each when the one before is answered. */
-export async function sendInTurn(port: number, creates: Iterable<Partial<TogetherCreate>>): Promise<void> {
-  using connection = await RawConnection.open(port);
-  for (const { body = '{}', headers } of creates) {
-    connection.send(postHead('', body, headers), body);
-    expect(await connection.response()).toBeDefined();
-  }
 }
 
 /** The header fields of every answer, success or failure. */
