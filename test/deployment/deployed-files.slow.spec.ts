@@ -9,7 +9,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readEnvironment, SECRETS } from '../../src/config/environment.js';
 import { VARIABLES } from '../../src/config/variable.js';
 import { read } from '../support/documents/documents.js';
-import { describeWith } from '../support/jest/suite.js';
+import { describeWith } from '../support/service/process.js';
 
 type Variables = NodeJS.Dict<string | null>;
 type Service = Readonly<{ environment: Variables; stop_grace_period: string; ports: unknown; ulimits: unknown }>;

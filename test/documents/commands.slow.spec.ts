@@ -9,8 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database/test-
 import { blocksIn, ROOT } from '../support/documents/documents.js';
 import { endServer, freePort } from '../support/http/free-port.js';
 import { TOKEN } from '../support/http/request.js';
-import { describeWith } from '../support/jest/suite.js';
-import { PlantStoreProcess } from '../support/service/process.js';
+import { describeWith, PlantStoreProcess } from '../support/service/process.js';
 import { bearer } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
 

@@ -32,17 +32,28 @@ import { type Answer, Host, PLATFORMS } from '../support/host/host.js';
 const PLANT = '{"id": 9007199254740993, "name": "Rose"}';
 const lacks = (scope: string): string => `Bearer realm="plants", error="insufficient_scope", scope="${scope}"`;
 
-/** The tokens that the verifier of the host knows, and their scopes. */
+/** The scopes of tokens that the verifier of the host knows; others have those of the shop. */
 const SCOPES: Record<string, string[]> = {
   shop: ['plants:create'],
   garden: ['plants:createall', 'read', 'write'],
   clerk: ['list', 'write'],
 };
 
+/** A failure of another copy of the package, as CommonJS. */
+const OF_OTHER_COPY = Object.assign(new Error('Later.'), {
+  [Symbol.for('plant-store:api-error')]: true,
+  error: 50301,
+  headers: {},
+});
+
 function verify(token: string): Promise<Principal | undefined> {
-  if (token === 'away') return Promise.reject(new Error('the sessions are away'));
-  const scopes = SCOPES[token];
-  return Promise.resolve(scopes && { name: token, scopes });
+  if (token === 'away') throw new TypeError('the sessions are away');
+  if (token === 'nothing') return new Promise((_, reject) => setImmediate(reject));
+  if (token === 'other-copy') return Promise.reject(OF_OTHER_COPY);
+  if (token === 'true') return Promise.resolve(true as never);
+  if (token === 'nobody') return Promise.resolve(undefined);
+  const principal = { name: token, scopes: SCOPES[token] ?? SCOPES.shop } as Principal;
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 7, principal));
 }
 
 @Controller('orders')
@@ -115,6 +126,9 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
     ['POST', '/plants', 'garden', 400, 40300, lacks('plants:create')],
     ['POST', '/plants', 'nobody', 400, 40101, expect.stringContaining('invalid_token')],
     ['POST', '/plants', 'away', 400, 50300, null],
+    ['POST', '/plants', 'nothing', 400, 50300, null],
+    ['POST', '/plants', 'other-copy', 400, 50301, null],
+    ['POST', '/plants', 'true', 400, 50000, null],
     ['GET', '/orders', 'clerk', 403, 40300, lacks('read')],
     // Without ApiExceptionFilter, Nest answers with the status and the body, and no headers.
     ['POST', '/orders', 'garden', 403, 40300, null],
@@ -124,6 +138,15 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
     const { status, body: answer, headers } = await host.send(method, path, body, { Authorization: `Bearer ${token}` });
     expect([status, answer.error, headers.get('WWW-Authenticate')]).toEqual(expected);
     expect(await creators()).toEqual(status === 200 ? [{ created_by: 'shop' }] : []);
+  });
+
+  it('should give each of many requests at once the verdict on its own token', async () => {
+    const names = Array.from({ length: 100 }, (_, id) => `client-${id}`);
+    const send = (name: string, id: number): Promise<Answer> =>
+      host.send('POST', '/plants', `{"id": ${id}, "name": "${name}"}`, { Authorization: `Bearer ${name}` });
+    await Promise.all(names.map(send));
+    const rows = await database.query('SELECT created_by FROM plants WHERE created_by = name');
+    expect(rows).toHaveLength(names.length);
   });
 
   it('should leave to the filters of the host what its handlers throw, and answer what the store throws there', async () => {

@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeMachine } from '../../bench/report.js';
 import { type Comparison, Load } from '../support/http/load.js';
-import { figure } from '../support/jest/suite.js';
 import { until } from '../support/until.js';
 import { Cluster, type Fault } from './cluster.js';
 import { DATABASE_FAULTS } from './database-faults.js';
@@ -109,7 +108,7 @@ describe('A fault under load', () => {
         rounds.push(await tryOnce(cluster, fault));
       const row = rowOf(fault, rounds);
       rows.push(row);
-      figure(fault.name, row.slice(1).join('; '));
+      process.stderr.write(`| ${row.join(' | ')} |\n`);
       for (const round of rounds) expectKept(fault, round);
     });
   }

@@ -1,4 +1,4 @@
-import { expect, jest } from '@jest/globals';
+import { describe, expect, jest } from '@jest/globals';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -204,3 +204,10 @@ async function expectExit(
 export const expectFailure = expectExit.bind(undefined, 1);
 /** No service manager has to try it again. */
 export const expectBadConfiguration = expectExit.bind(undefined, 78);
+
+/** A suite that needs a program: skipped, with one line on why, if it is missing; but on CI it runs, and fails. */
+export function describeWith(missing: string | undefined, name: string, suite: () => void): void {
+  const isSkipped = missing !== undefined && !/^(?:true|1)$/.test(process.env.CI ?? '');
+  if (missing !== undefined) process.stderr.write(`${isSkipped ? 'Skipped' : 'Must run'} "${name}": ${missing}\n`);
+  (isSkipped ? describe.skip : describe)(name, suite);
+}

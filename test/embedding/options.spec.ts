@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { faultsOf } from '../../test/support/jest/suite.js';
-import { PlantsModule } from './plants.module.js';
-import { plantsOptionsOf, PlantsRouteOptions } from './plants.options.js';
+import { authOptionsOf } from '../../src/auth/auth.options.js';
+import { PlantsAuthModule, PlantsModule } from '../../src/index.js';
+import { plantsOptionsOf, PlantsRouteOptions } from '../../src/plants/plants.options.js';
 
 const url = 'postgresql://gardener:secret@db/plants';
 const pool = new pg.Pool();
@@ -10,6 +10,18 @@ const pool = new pg.Pool();
 class Guard {
   canActivate(): boolean {
     return true;
+  }
+}
+
+/** The faults of the options that something is given, which it has to refuse as the options of this class; none if it takes them. */
+function faultsOf(owner: string, use: () => unknown): string[] {
+  try {
+    use();
+    return [];
+  } catch (error) {
+    const [heading, ...faults] = (error as Error).message.split('\n');
+    expect(heading).toBe(`The options of ${owner} cannot be used:`);
+    return faults;
   }
 }
 
@@ -59,5 +71,36 @@ describe(PlantsModule.name, () => {
     const found = faultsIn({ database });
     expect(found.sort()).toEqual(faults.sort().map((fault) => expect.stringContaining(`database.${fault}`) as unknown));
     expect(found.join()).not.toMatch(/secret|hidden|gardener/);
+  });
+});
+
+const TOKEN = 'a-token-of-20-characters-or-more';
+const verifier = { verify: () => undefined };
+const issuer = 'https://id.example.com/realms/plants';
+
+describe(PlantsAuthModule.name, () => {
+  it.each<[unknown, ...(string | RegExp)[]]>([
+    [undefined, /accessTokens: is missing, .* at least one token; or give issuedTokens, jwt, or a verifier$/],
+    [{ accessTokens: [] }, 'accessTokens: is empty, should be an array of at least one token'],
+    [{ issuedTokens: null }, 'issuedTokens: is null, should be { url }'],
+    [{ jwt: {} }, 'jwt.issuer: is missing, should be a URL', 'jwt.audience: is missing, should be what the "aud"'],
+    [{ accessTokens: [TOKEN], verifier }, 'verifier: is given in addition to accessTokens, should be left out'],
+    [{ verifier: {} }, 'verifier: is an object, should be an object with a method verify'],
+    [
+      { accessTokens: [TOKEN, 1, 'hidden', `${TOKEN} hidden`, 'x'.repeat(8193)] },
+      /^accessTokens: (token [2-5] of 5 is too short, too long or cannot be sent as a bearer token, should have .*){4}$/,
+    ],
+    [
+      { jwt: { issuer: `${issuer}?hidden`, audience: ['plants', ''], jwksUrl: 'hidden', typ: 'hidden+jwt' } },
+      'jwt.issuer: is a string, should be a URL such as https://id.example.com, without user, query or fragment',
+      'jwt.audience: is an array, should be what the "aud" of JWTs for this service has',
+      'jwt.jwksUrl: is a string, should be a URL',
+      'jwt.typ: is a string, should be at+jwt',
+    ],
+  ])('should refuse %j, name each fault, and repeat no secret', (options, ...faults) => {
+    const found = faultsOf(PlantsAuthModule.name, () => authOptionsOf(options));
+    expect(found).toHaveLength(faults.length);
+    for (const [index, fault] of faults.entries()) expect(found[index]).toMatch(fault);
+    expect(found.join()).not.toMatch(/hidden|a-token-of/);
   });
 });
