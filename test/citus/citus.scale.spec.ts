@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { hashInt8 } from '../../src/plants/citus-table.js';
 import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { runningTarget } from '../contract/contract-target.js';
-import { describeContract } from '../contract/describe-contract.js';
+import { describePlants } from '../contract/plants.js';
 import { makeFolder, PostgresServer } from '../support/database/postgres-server.js';
 import { freePort } from '../support/http/free-port.js';
 import { Load } from '../support/http/load.js';
@@ -130,7 +130,7 @@ describeWith(HOME === undefined ? MISSING : undefined, 'On Citus', () => {
   });
 
   describe('asked through a worker', () => {
-    describeContract(runningTarget(() => startOn(worker, 'postgres')));
+    describePlants(runningTarget(() => startOn(worker, 'postgres')));
   });
 
   it('should change tokens through any node, for all', async () => {

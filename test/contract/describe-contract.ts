@@ -2,9 +2,8 @@ import type { Platform } from '../support/host/host.js';
 import { describeBodyJson, describeBodySize, describeMediaTypes, describeRepeatedKeys } from './bodies.js';
 import { describeConnections } from './connections.js';
 import type { ContractTarget } from './contract-target.js';
-import { describeFields, describeIdentifiers, describeNamesAndTags } from './fields.js';
+import { describePlants } from './plants.js';
 import { describeBodyFraming, describeExpectContinue, describeProtocol } from './protocol.js';
-import { describeIdempotency, describeTakenIds } from './repetitions.js';
 import {
   describeCredentials,
   describeCredentialsOfServer,
@@ -29,12 +28,8 @@ export function describeGuestContract(
   { isRouted }: { isRouted?: (path: string) => boolean } = {},
 ): void {
   describeCredentials(target);
-  describeIdempotency(target);
   describeThePath(target, isRouted);
-  describeNamesAndTags(target);
-  describeFields(target, reading === 'store' || platform === 'express');
-  describeTakenIds(target);
-  describeIdentifiers(target);
+  describePlants(target, reading === 'store' || platform === 'express');
   if (reading === 'rawBody') {
     describeRepeatedKeys(target);
     return;

@@ -3,30 +3,54 @@ import { copyFile, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeGuestContract } from '../contract/describe-contract.js';
 import { runningTarget } from '../contract/contract-target.js';
-import { describeTakenIds } from '../contract/repetitions.js';
+import { describeTakenIds } from '../contract/plants.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
 import { PLATFORMS } from '../support/host/host.js';
-import * as packed from '../support/packed/packed-host.js';
 import { PlantStoreProcess } from '../support/service/process.js';
+import * as packed from './packed-host.js';
 
-const TESTING = {
-  '@types/jest': '30.0.0',
+/** What both hosts have. */
+const OF_EACH = {
   '@swc/core': '1.16.18',
   '@swc/jest': '0.2.39',
+  '@types/jest': '30.0.0',
+  '@types/node': '24.19.2',
+  'class-transformer': '0.5.1',
   jest: '30.5.2',
+  'reflect-metadata': '0.2.2',
+  rxjs: '7.8.2',
   'ts-jest': '29.4.15',
 };
 const ON_NEST_11 = {
-  ...packed.NEST_11,
-  ...TESTING,
+  ...OF_EACH,
+  '@nestjs/common': '11.2.10',
+  '@nestjs/core': '11.2.10',
+  '@nestjs/passport': '11.0.5',
+  '@nestjs/platform-express': '11.2.10',
+  '@nestjs/platform-fastify': '11.2.8',
+  '@nestjs/swagger': '11.4.7',
   '@nestjs/testing': '11.2.6',
+  'class-validator': '0.14.4',
   express4: 'npm:express@4.22.3',
   'fastify-raw-body': '6.0.1',
   // Another copy than that of the store and of Prisma's adapter.
   pg: '8.11.5',
+  typescript: '5.9.3',
 };
-const ON_NEST_12 = { ...packed.NEST_12, ...TESTING, '@nestjs/testing': '12.1.1', esbuild: '0.28.2', pg: '8.20.0' };
+/** On Fastify alone: nothing of Express is installed. */
+const ON_NEST_12 = {
+  ...OF_EACH,
+  '@nestjs/common': '12.5.1',
+  '@nestjs/core': '12.5.1',
+  '@nestjs/platform-fastify': '12.5.0',
+  '@nestjs/swagger': '12.0.2',
+  '@nestjs/testing': '12.1.1',
+  'class-validator': '0.15.1',
+  esbuild: '0.28.2',
+  pg: '8.20.0',
+  typescript: '6.0.3',
+};
 
 const JEST_SOURCES = `testMatch: ['**/src/*.spec.ts'], moduleFileExtensions: ['js', 'json', 'ts'],`;
 

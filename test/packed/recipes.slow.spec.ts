@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expectCreated, runningTarget } from '../contract/contract-target.js';
-import { describeTakenIds } from '../contract/repetitions.js';
+import { describeTakenIds } from '../contract/plants.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
-import * as packed from '../support/packed/packed-host.js';
+import * as packed from './packed-host.js';
 
 /** The spans that lead to that of the statement. */
 const SPANS =

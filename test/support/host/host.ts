@@ -1,15 +1,11 @@
 import { expect } from '@jest/globals';
-import { type LoggerService, Module, type ModuleMetadata, ValidationPipe, VersioningType } from '@nestjs/common';
-import { HttpAdapterHost, NestFactory } from '@nestjs/core';
+import { type LoggerService, Module, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { map } from 'rxjs';
 import { BearerAuthGuard, type DatabaseOptions, PlantsAuthModule, PlantsModule } from '../../../src/index.js';
 import type { BodyReading } from '../../contract/describe-contract.js';
-import type { StartedTarget } from '../../contract/contract-target.js';
-import { createTestDatabase } from '../database/test-database.js';
 import { portOf } from '../http/free-port.js';
-import { connectTo, TOKEN } from '../http/request.js';
 
 /** What Nest runs on. */
 export const PLATFORMS = ['express', 'fastify'] as const;
@@ -122,33 +118,4 @@ export class Host {
 /** The options of a store behind its own guard, which knows one token. */
 export function guardedBy(token: string) {
   return { guards: [BearerAuthGuard] as const, imports: [PlantsAuthModule.forRoot({ accessTokens: [token] })] };
-}
-
-/** A host for the contract: it does with its own routes everything that a host may do, and mounts the store in addition. */
-export async function startHost({ platform, body }: { platform: Platform; body: BodyReading }): Promise<StartedTarget> {
-  const database = await createTestDatabase();
-  const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });
-  const trim = { transform: (value: unknown): unknown => (typeof value === 'string' ? value.trim() : value) };
-  const strict = { transform: true, whitelist: true, forbidNonWhitelisted: true, validateCustomDecorators: true };
-  const prepare = (app: NestExpressApplication): void => {
-    // As much as Fastify's own parser takes.
-    if (platform === 'express' && body === 'rawBody') app.useBodyParser('json', { limit: '1mb' });
-    app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
-    app.useGlobalPipes(trim, new ValidationPipe(strict));
-    app.useGlobalInterceptors({ intercept: (_, next) => next.handle().pipe(map((data: unknown) => ({ data }))) });
-    const { httpAdapter } = app.get(HttpAdapterHost);
-    app.useGlobalFilters({
-      catch: (error, host) => void httpAdapter.reply(host.switchToHttp().getResponse(), { teapot: String(error) }, 418),
-    });
-  };
-  const host = await Host.start({ imports: [store] }, { platform, body, prepare });
-  return {
-    ...connectTo(host.port, '/api/v1'),
-    errorStatus: 'contract',
-    database,
-    stop: async () => {
-      await host.stop();
-      await database.drop();
-    },
-  };
 }

@@ -3,45 +3,16 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { StartedTarget } from '../../contract/contract-target.js';
-import { createTestDatabase } from '../database/test-database.js';
-import { blocksIn, ROOT } from '../documents/documents.js';
-import { connectTo, TOKEN } from '../http/request.js';
-import { PlantStoreProcess, type ProcessOptions } from '../service/process.js';
+import type { StartedTarget } from '../contract/contract-target.js';
+import { createTestDatabase } from '../support/database/test-database.js';
+import { blocksIn, ROOT } from '../support/documents/documents.js';
+import { connectTo, TOKEN } from '../support/http/request.js';
+import { PlantStoreProcess, type ProcessOptions } from '../support/service/process.js';
 
 /** Less than a test may take, so that the test fails by this and leaves nothing running. */
 export const LIMIT_MS = 150_000;
 export const INSTALL_LIMIT_MS = 400_000;
 export const INSTALL = 'npm install --ignore-scripts --prefer-offline --no-audit --no-fund --loglevel error';
-
-/** What both hosts have. */
-const OF_EACH = {
-  '@types/node': '24.19.2',
-  'class-transformer': '0.5.1',
-  'reflect-metadata': '0.2.2',
-  rxjs: '7.8.2',
-};
-export const NEST_11 = {
-  ...OF_EACH,
-  '@nestjs/common': '11.2.10',
-  '@nestjs/core': '11.2.10',
-  '@nestjs/passport': '11.0.5',
-  '@nestjs/platform-express': '11.2.10',
-  '@nestjs/platform-fastify': '11.2.8',
-  '@nestjs/swagger': '11.4.7',
-  'class-validator': '0.14.4',
-  typescript: '5.9.3',
-};
-/** On Fastify alone: nothing of Express is installed. */
-export const NEST_12 = {
-  ...OF_EACH,
-  '@nestjs/common': '12.5.1',
-  '@nestjs/core': '12.5.1',
-  '@nestjs/platform-fastify': '12.5.0',
-  '@nestjs/swagger': '12.0.2',
-  'class-validator': '0.15.1',
-  typescript: '6.0.3',
-};
 
 export const compilerOptions = {
   module: 'nodenext',
