@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type BadRequestException, ValidationPipe } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { type ApiError, type HostTransaction, Migrator, NewPlant, PlantsService } from '../../src/index.js';
+import { PLANT_FIELDS } from '../../src/plants/plant.dto.js';
 import { PrismaClient } from '../../src/prisma/generated/client.js';
-import { type HostTransaction, Migrator, PlantsService } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 import { until } from '../support/until.js';
@@ -39,26 +41,24 @@ async function overPrisma(url: string, work: Work): Promise<void> {
 }
 
 let database: TestDatabase;
+let host: Host;
+let plants: PlantsService;
 beforeAll(async () => {
   database = await createTestDatabase();
   await new Migrator({ url: database.url, schema: SCHEMA }).migrate();
   await database.query('CREATE TABLE orders (plant_id bigint NOT NULL)');
+  host = await Host.on({ url: database.url, schema: SCHEMA, timeout: TIMEOUT });
+  plants = host.app.get(PlantsService, { strict: false });
 });
 beforeEach(() => database.query(`TRUNCATE orders, plants, ${TABLE}`));
-afterAll(() => database.drop());
+afterAll(async () => {
+  await host.stop();
+  await database.drop();
+});
 
 const stored = (columns: string): Promise<unknown[]> => database.query(`SELECT ${columns} FROM ${TABLE} ORDER BY id`);
 
 describe('a plant in a transaction of the host', () => {
-  let host: Host;
-  let plants: PlantsService;
-
-  beforeAll(async () => {
-    host = await Host.on({ url: database.url, schema: SCHEMA, timeout: TIMEOUT });
-    plants = host.app.get(PlantsService, { strict: false });
-  });
-  afterAll(() => host.stop());
-
   const post = async (id: number, key?: string): Promise<unknown> => {
     const { status, body } = await host.create(id, { key });
     return body.error ?? status;
@@ -117,5 +117,89 @@ describe('a plant in a transaction of the host', () => {
     const create = plants.create(ROSE, { transaction: transaction as HostTransaction });
     await expect(create).rejects.toThrow(`transaction: is ${what}, should be a client of pg after BEGIN`);
     expect(await stored('id')).toEqual([]);
+  });
+});
+
+const INTEGER = 'it must be an integer from -9223372036854775808 to 9223372036854775807';
+const UNREADABLE = PLANT_FIELDS.map(
+  (name) => `${name} cannot be read; ${name === 'id' ? INTEGER : 'it must be a string'}`,
+).join('. ');
+
+function refuse(): never {
+  throw new Error('nobody may read this');
+}
+
+const withGetter = (plant: object, name: string, get: () => unknown): object =>
+  Object.defineProperty({ ...plant }, name, { get, enumerable: true });
+/** Every operation of it throws. */
+const hostile = (): unknown => new Proxy({}, new Proxy({}, { get: () => refuse }));
+
+const cycle: Record<string, unknown> = {};
+cycle.self = [cycle];
+let deep: unknown = 1;
+for (let level = 0; level < 100_000; level++) deep = [deep];
+
+// What a request may hold is in the contract.
+describe('a plant that code gives', () => {
+  const failureOf = async (plant: unknown, options = {}): Promise<ApiError> => {
+    const failure: unknown = await plants.create(plant as never, options).catch((error: unknown) => error);
+    expect(await stored('id')).toEqual([]);
+    return failure as ApiError;
+  };
+
+  it.each<[what: string, given: unknown, faults: string]>([
+    ['a cycle', { ...ROSE, name: cycle }, 'name is an object; it must be a string'],
+    ['100,000 levels', { id: deep, name: 'Rose' }, `id is an array; ${INTEGER}`],
+    ['a function', { ...ROSE, tag: () => 'x' }, 'tag is a function; it must be a string'],
+    ['a throwing getter', withGetter(ROSE, 'tag', refuse), 'tag cannot be read; it must be a string'],
+    ['a hostile Proxy', { ...ROSE, tag: hostile() }, 'tag cannot be read; it must be a string'],
+    ['a Proxy in its place', hostile(), UNREADABLE],
+    ['a null', { ...ROSE, tag: null }, 'tag is null; it must be a string, or leave it out'],
+    [
+      'a number',
+      { ...ROSE, id: 5 },
+      'id is the number 5, which may have been rounded; it must be a bigint, such as 1n',
+    ],
+    [
+      'a large id',
+      { id: 2n ** 63n, name: 7n },
+      `id is 9223372036854775808; ${INTEGER}. name is 7; it must be a string`,
+    ],
+    ['nothing', undefined, `id is missing; ${INTEGER}. name is missing; it must be a string`],
+  ])('should be refused with all that is wrong with it, and not be stored: %s', async (_, given, faults) => {
+    const { error, message } = await failureOf(given);
+    expect([error, message]).toEqual([40003, `This is not a plant: ${faults}.`]);
+  });
+
+  it('should be read once', async () => {
+    let reads = 0;
+    const given = withGetter(ROSE, 'name', () => (reads++ === 0 ? 'Rose' : 5));
+    expect(await plants.create(given as never)).toEqual({ name: 'Rose' });
+    expect([reads, await stored('name')]).toEqual([1, [{ name: 'Rose' }]]);
+  });
+
+  it.each([
+    ['U+0000', '\0', 'contains U+0000'],
+    ['half a character', '\udc00', 'half a character'],
+  ])('should be refused with a key that cannot be stored: %s', async (_, idempotencyKey, message) => {
+    const failure = await failureOf(ROSE, { idempotencyKey });
+    expect([failure.error, failure.message]).toEqual([40004, expect.stringContaining(message)]);
+  });
+
+  it('should be refused with a creator whose name cannot be stored', async () => {
+    const named = ['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name) => ({ name }));
+    const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
+    for (const creator of [...named, 'import', null])
+      expect(await failureOf(ROSE, { creator })).toMatchObject({ name: TypeError.name, message });
+  });
+
+  it('should have a rule for every field, and the same faults for the ValidationPipe of a host', async () => {
+    expect(Object.keys(new NewPlant())).toEqual(PLANT_FIELDS);
+    const given = { id: 2 ** 53, name: '\ud800\0', tag: [{}] };
+    const validating = new ValidationPipe().transform(given, { type: 'body', metatype: NewPlant });
+    const failure: unknown = await validating.catch((error: unknown) => error);
+    const { message } = (failure as BadRequestException).getResponse() as { message: string[] };
+    expect(message.length).toBe(3);
+    expect(await failureOf(given)).toMatchObject({ message: `This is not a plant: ${message.join('. ')}.` });
   });
 });
