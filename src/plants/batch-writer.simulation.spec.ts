@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
+import { randomOf, seedsOf, SimulatedTime } from '../../test/support/simulation.js';
 import {
   DatabaseOverloadedError,
   DatabaseTimeoutError,
@@ -208,7 +208,7 @@ describe(BatchWriter.name, () => {
     Logger.overrideLogger(false);
     // Nobody reads where the errors come from, and it takes a third of the time.
     Error.stackTraceLimit = 0;
-    for (let seed = 1; seed <= Number(SIMULATION_SEEDS); seed += 1) {
+    for (const seed of seedsOf(Number(SIMULATION_SEEDS))) {
       const faults = await simulate(seed);
       if (faults.length > 0) expect({ seed, faults }).toEqual({ seed, faults: [] });
     }

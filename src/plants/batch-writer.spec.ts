@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { SimulatedTime } from '../../test/support/simulation.js';
 import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { DatabaseOverloadedError, isUndecided } from '../prisma/database.errors.js';
@@ -32,22 +31,6 @@ function writerWith(onInsert: (plants: readonly PlantRecord[]) => void): { time:
 
 // What else the writer promises is shown by the simulation.
 describe(BatchWriter.name, () => {
-  it('should send a statement in the async context of its first create, where tracers look for it', async () => {
-    const caller = new AsyncLocalStorage<string>();
-    const callers: unknown[] = [];
-    const { time, writer } = writerWith(() => callers.push(caller.getStore()));
-    const createAt = (moment: number, name: string, id: bigint): void => {
-      time.after(moment, () => void caller.run(name, () => writer.create(recordOf(id))));
-    };
-    await time.run(() => {
-      createAt(0, 'a', 1n);
-      // These wait for the statement of the first, and share the next one.
-      createAt(50, 'b', 2n);
-      createAt(60, 'c', 3n);
-    }, 1000);
-    expect(callers).toEqual(['a', 'b']);
-  });
-
   it('should send no more in one statement than 500 plants, or 1 Mi characters', async () => {
     const sizes: number[] = [];
     const { time, writer } = writerWith((plants) => sizes.push(plants.length));

@@ -60,6 +60,13 @@ export class SimulatedTime {
   }
 }
 
+declare const FIRST_SEED: number;
+
+/** As many seeds, which no other project of Jest has. */
+export function seedsOf(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => FIRST_SEED + index);
+}
+
 /** mulberry32: the same numbers for the same seed, from 0 to 1. */
 export function randomOf(seed: number): () => number {
   let state = seed;
