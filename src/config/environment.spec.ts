@@ -26,6 +26,7 @@ describe(readEnvironment.name, () => {
     [{ PORT: ' 0 ' }, { PORT: 0 }],
     [{ BASE_PATH: '/api/~a.b-c_d' }, { BASE_PATH: '/api/~a.b-c_d' }],
     [{ DATABASE_URL: ' postgres://u:p%40@h:1/d\n' }, { DATABASE_URL: 'postgres://u:p%40@h:1/d' }],
+    [{ DATABASE_URL: 'postgresql://' }, { DATABASE_URL: 'postgresql://' }],
     [{ DATABASE_PASSWORD: ' pass word ' }, { DATABASE_PASSWORD: ' pass word ' }],
     [{ ACCESS_TOKENS: `${TOKEN},\n ${TOKEN}2 ` }, { ACCESS_TOKENS: [TOKEN, `${TOKEN}2`] }],
     [{ ...ISSUER, JWT_ISSUER: 'https://ID.example.com/plants/' }, { JWT_ISSUER: 'https://ID.example.com/plants/' }],

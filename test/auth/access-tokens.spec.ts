@@ -61,7 +61,7 @@ describe('Access tokens', () => {
 
   it('should be refused without the scope, and not once they have it', async () => {
     await change('UPDATE access_tokens SET scopes = NULL');
-    expect((await expectRefused(token.token, 40300)).body).toContain('plants:create');
+    await expectRefused(token.token, 40300);
     await change(`UPDATE access_tokens SET scopes = '{plants:create}'`);
     await expectSoon(40003);
   });

@@ -1,10 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { MIGRATIONS } from '../../../src/prisma/migrations.js';
 import { until } from '../until.js';
-
-/** The migrations of this build, oldest first. */
-export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map(({ name }) => name);
 
 /** A database of a test's own, on the server that the suites share. */
 export interface TestDatabase {

@@ -1,4 +1,4 @@
-import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
+import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -40,11 +40,4 @@ export function createPlantOf(document: OpenAPIObject, path = '/plants'): Operat
   const operation = document.paths[path]?.post;
   if (!operation) throw new Error(`The document has no POST ${path}.`);
   return operation;
-}
-
-/** The named examples of a request body or a response. */
-export function examplesOf<Value>(part: unknown): Record<string, Value> {
-  const { content } = part as ResponseObject;
-  const examples = (content?.['application/json']?.examples ?? {}) as Record<string, { value: Value }>;
-  return Object.fromEntries(Object.entries(examples).map(([name, { value }]) => [name, value]));
 }
