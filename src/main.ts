@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { assertNoFaults, readConfiguration } from './config/environment.js';
+import { assertNoFaults, readConfiguration } from './config/configuration.js';
 import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
 import { closeWithin, endProcess, exitCodeOf, logCrash, printError, stopSignal } from './server/process.js';

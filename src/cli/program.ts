@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
-import { assertNoFaults, ConfigurationError, defaultText, readConfiguration, SECRETS } from '../config/environment.js';
+import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
+import { defaultText, SECRETS } from '../config/environment.js';
 import { VARIABLES } from '../config/variable.js';
 import { exitCodeOf, printError } from '../server/process.js';
 import { print, table } from './output.js';

@@ -10,12 +10,8 @@ import { adviceOn } from '../server/process.js';
 import { escapeLines, reasonOf } from '../util/text.js';
 import { findPostgresPackage } from '../embedded-postgres/binaries.js';
 import { LOCAL_DIRECTORY } from '../embedded-postgres/embedded-postgres.js';
-import {
-  ConfigurationError,
-  type Environment,
-  hasNoConfiguredToken,
-  readConfiguration,
-} from '../config/environment.js';
+import { ConfigurationError, readConfiguration } from '../config/configuration.js';
+import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
 
 /**
  * `plant-store serve --check`: reports all that a start would refuse or warn of, but not ports or a server in the

@@ -8,7 +8,7 @@ import { parseDatabaseUrl, schemaFault } from '../prisma/database-url.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
-import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/environment.js';
+import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
 import { printError } from '../server/process.js';
 import { print, table } from './output.js';
 

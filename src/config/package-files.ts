@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { ConfigurationError } from './environment.js';
+import { ConfigurationError } from './configuration.js';
 
 /** The package.json of this package. Dependencies are resolved from it. */
 export const PACKAGE_FILE = fileURLToPath(new URL('../../package.json', import.meta.url));

@@ -6,7 +6,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { endServer, portOf } from '../../test/support/http/free-port.js';
 import { until } from '../../test/support/until.js';
-import { readEnvironment } from '../config/environment.js';
+import { readEnvironment } from '../config/configuration.js';
 import type { ResponseHook } from '../http/request-context.js';
 import { expressClasses, PlantStoreAdapter } from './express-adapter.js';
 import { GracefulShutdown } from './graceful-shutdown.js';

@@ -1,7 +1,7 @@
 import { type INestApplication, Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { withoutTokens } from '../auth/token-format.js';
-import { ConfigurationError } from '../config/environment.js';
+import { ConfigurationError } from '../config/configuration.js';
 import { isLoginRefused, isUnknownDatabase, MigrationError, sqlStateOf } from '../prisma/database.errors.js';
 import { escapeLines, ExplainedError } from '../util/text.js';
 

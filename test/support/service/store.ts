@@ -3,7 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
 import { createApp } from '../../../src/app.js';
-import { assertNoFaults, readEnvironment } from '../../../src/config/environment.js';
+import { assertNoFaults, readEnvironment } from '../../../src/config/configuration.js';
 import { ManagementServer } from '../../../src/management/management-server.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { portOf } from '../http/free-port.js';

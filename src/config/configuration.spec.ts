@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defaultText, readConfiguration, readEnvironment, SECRETS } from './environment.js';
+import { readConfiguration, readEnvironment } from './configuration.js';
+import { defaultText, SECRETS } from './environment.js';
 import { VARIABLES } from './variable.js';
 import { PACKAGE_FILE } from './package-files.js';
 
