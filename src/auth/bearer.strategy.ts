@@ -71,7 +71,8 @@ function authorizationOf(request: IncomingMessage): string {
   if (others.length > 0) throw malformedAuthorization('The Authorization header is repeated');
   const [, token] = BEARER.exec(value ?? '') ?? [];
   if (token !== undefined) return `Bearer ${token}`;
-  if (value === undefined || OTHER_SCHEME.test(value)) throw missingCredential();
+  if (value === undefined) throw missingCredential();
+  if (OTHER_SCHEME.test(value)) throw missingCredential('The Authorization header does not begin with "Bearer"');
   const [, fault] = MISTAKES.find(([pattern]) => pattern.test(value)) ?? [];
   throw malformedAuthorization(fault ?? 'The Authorization header holds no well-formed bearer token');
 }

@@ -69,8 +69,8 @@ export const invalidIdempotencyKey = (found: string): ApiError =>
 export const malformedRequest = (message: string, cause?: Error): ApiError =>
   new ApiError(40010, message, { cause, ...CLOSE });
 
-export const missingCredential = (): ApiError =>
-  new ApiError(40100, `The request carries no bearer credential. Send the header ${CREDENTIAL}.`);
+export const missingCredential = (found = 'The request carries no bearer credential'): ApiError =>
+  new ApiError(40100, `${found}. Send the header ${CREDENTIAL}.`);
 
 export const invalidToken = (): ApiError =>
   new ApiError(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.');
@@ -105,7 +105,7 @@ export const plantExists = (id: bigint): ApiError =>
 export const idempotencyKeyReused = (id: bigint): ApiError =>
   new ApiError(
     40902,
-    `The plant ${id} was created with this Idempotency-Key, but with another name or tag. ` +
+    `The plant ${id} was created with this Idempotency-Key, but with other fields. ` +
       'Repeat a request unchanged, or send another id.',
   );
 

@@ -6,9 +6,7 @@ import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import type { PlantRecord, PlantTable } from './plants.repository.js';
 
-const recordOf = (id: bigint, name = 'Rose'): PlantRecord => {
-  return { id, writeId: id, name, tag: null, idempotencyKey: null, createdBy: null };
-};
+const recordOf = (id: bigint, name = 'Rose'): PlantRecord => ({ id, writeId: id, name }) as PlantRecord;
 
 /** A writer on a database that stores every plant. It has one connection for statements. */
 function writerWith(onInsert: (plants: readonly PlantRecord[]) => void): { time: SimulatedTime; writer: BatchWriter } {

@@ -108,7 +108,7 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
   const missing = pending.map(({ name }) => name).join(', ');
   // The URL of the command line may name another schema, or none.
   const schema = /^[\w-]+$/.test(store.schema) ? store.schema : `'${store.schema.replaceAll("'", `'\\''`)}'`;
-  const advice = `Run \`plant-store migrate --schema ${schema}\`, or \`await new Migrator({ url, schema }).migrate()\``;
+  const advice = `Run \`plant-store migrate --schema ${schema}\` (\`node dist/cli.js\` in a checkout), or \`await new Migrator({ url, schema }).migrate()\``;
   throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Migrator } from '../../src/index.js';
+import { COLUMNS } from '../../src/plants/plants.repository.js';
 import { MIGRATIONS } from '../../src/prisma/migrations.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
@@ -71,7 +72,9 @@ describe(Migrator.name, () => {
     const columns = `SELECT table_name, column_name, udt_name, is_nullable, column_default, generation_expression
       FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2`;
     expect([await migrator.status(), await migrator.migrate()]).toEqual(['behind', names]);
-    const usual = await database.query(columns);
+    const usual = await database.query<{ table_name: string; column_name: string }>(columns);
+    const ofPlants = usual.filter((column) => column.table_name === 'plants').map(({ column_name: name }) => name);
+    expect(ofPlants).toEqual([...Object.values(COLUMNS).map(([name]) => name), 'created_at'].sort());
     await client.query(EMPTY);
     const known = await database.query<{ name: string }>('SELECT name FROM pg_settings WHERE name = ANY ($1)', [
       TIME_LIMITS,

@@ -103,8 +103,7 @@ describe('A database with one role that owns the tables and another one for the 
   });
 });
 
-const PARTITIONED = `DROP TABLE plants; CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text, idempotency_key text,
-    created_at timestamptz NOT NULL DEFAULT now(), created_by text, write_id bigint) PARTITION BY HASH (id);
+const PARTITIONED = `ALTER TABLE plants RENAME TO usual; CREATE TABLE plants (LIKE usual INCLUDING ALL) PARTITION BY HASH (id);
   CREATE TABLE "the first" PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 0) PARTITION BY HASH (id);
   CREATE TABLE plants_0 PARTITION OF "the first" FOR VALUES WITH (MODULUS 1, REMAINDER 0);
   CREATE TABLE plants_1 PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 1)`;

@@ -147,6 +147,13 @@ describe('A service in trouble', () => {
       error: 50000,
       cause: 'a secret',
     },
+    {
+      trouble: 'a trigger leaves each plant out',
+      ...trigger('RETURN NULL'),
+      ready: '200 degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant',
+      error: 50000,
+      cause: 'PlantLeftOutError',
+    },
   ])('should tell in /readyz that $trouble, and log the cause', async ({ begin, end, ready, error, cause }) => {
     await service.database.query(begin);
     const line = await lineOf(postHead('', large) + large);
