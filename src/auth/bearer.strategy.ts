@@ -10,7 +10,8 @@ import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** RFC 6750, section 2.1: `"Bearer" 1*SP b64token`; RFC 9110, section 11.1: the scheme is case-insensitive. */
 const BEARER = new RegExp(`^bearer +(${BEARER_TOKEN})$`, 'i');
-const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-.^`|~]+(?: |$)/i;
+/** The first word is another scheme, or a token without one. */
+const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-./^`|~]+=*(?: |$)/i;
 /** What clients often send by mistake: a variable that is not set, or a token in quotes. */
 const MISTAKES: readonly [pattern: RegExp, fault: string][] = [
   [/^bearer *$/i, 'The bearer token is empty'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
-import { randomOf, SimulatedTime } from '../../test/support/simulation.js';
+import { randomOf, seedsOf, SimulatedTime } from '../../test/support/simulation.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
 import { makeToken, tokenKey } from './token-format.js';
 import type { TokenRow, TokenLookup } from './token-lookup.js';
@@ -103,6 +103,6 @@ async function simulate(seed: number): Promise<string[]> {
 describe(IssuedTokenVerifier.name, () => {
   it('should refuse what was revoked for 2 s, and nothing valid while the database answers', async () => {
     Logger.overrideLogger(false);
-    for (let seed = 1; seed <= SEEDS; seed += 1) expect([seed, ...(await simulate(seed))]).toEqual([seed]);
+    for (const seed of seedsOf(SEEDS)) expect([seed, ...(await simulate(seed))]).toEqual([seed]);
   }, 600_000);
 });

@@ -38,7 +38,7 @@ export interface NewToken {
 export type TokenExpiry = { readonly seconds: number } | 'never';
 
 /** Access tokens could not be changed, or perhaps were. The message says why and what to do. */
-export class TokenError extends ExplainedError {
+class TokenError extends ExplainedError {
   override readonly name = 'TokenError';
 }
 

@@ -33,7 +33,7 @@ export class ConfigurationError extends ExplainedError {
 }
 
 /** The environment with its faults. */
-export interface ReadEnvironment {
+interface ReadEnvironment {
   readonly environment: Environment;
   readonly faults: readonly string[];
 }

@@ -21,7 +21,7 @@ const LOCK_TIMEOUT_MS = 30_000;
 const STOP_OF_OTHER_MS = 4000;
 /** How long the server may take to end. Then it is killed, and repairs its data at the next start. */
 const STOP_TIMEOUT_MS = 30_000;
-// open(2) of macOS can lock the file in the same call. The last flag does that, and Node.js has no name for it.
+// open(2) of macOS can lock the file in the same call. The last flag is its O_EXLOCK, for which Node.js has no name.
 const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
 const TAKEN = ['EADDRINUSE', 'EAGAIN'];
 

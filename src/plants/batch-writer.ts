@@ -12,7 +12,7 @@ const MAX_SINGLES = 4;
 const UNKNOWN_STATEMENTS = 8;
 const SWEEP_EVERY_MS = 50;
 
-export interface WriterLimits {
+interface WriterLimits {
   /** If there are several, one is kept for the health check. */
   readonly connections: number;
   /** The most creates that may wait. */

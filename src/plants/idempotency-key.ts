@@ -2,7 +2,7 @@ import { invalidIdempotencyKey } from '../errors/api-error.js';
 import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
 import { isStorableText } from './plant.dto.js';
 
-const MAX_KEY_LENGTH = 255;
+export const MAX_KEY_LENGTH = 255;
 
 /** The `Idempotency-Key` of a request, if it has one. @throws ApiError 40004 */
 export function idempotencyKey(request: PlatformRequest): string | undefined {

@@ -6,6 +6,7 @@ import { PlantsRepository } from './plants.repository.js';
 
 const PROBE_EVERY_MS = 2000;
 const CHECK_TIMEOUT_MS = 2000;
+
 /**
  * Tells whether the store can create plants, for a health endpoint. Inject it in a module that imports the store.
  *

@@ -18,6 +18,7 @@ import {
   statusOf,
 } from '../errors/error-catalogue.js';
 import { REQUEST_ID_HEADER } from '../http/request-context.js';
+import { MAX_KEY_LENGTH } from './idempotency-key.js';
 import { NewPlant, Plant } from './plant.dto.js';
 
 const REQUEST_ID = {
@@ -77,7 +78,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): 
       required: false,
       description:
         'Makes the request safe to repeat: the same plant with the same key again answers the same 200 and creates nothing.',
-      schema: { type: 'string', minLength: 1, maxLength: 255, example: KEY_EXAMPLE },
+      schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, example: KEY_EXAMPLE },
     }),
     ApiBody({
       type: named('NewPlant', NewPlant),

@@ -37,7 +37,7 @@ const LOCK_SHARE = 0.2;
  * commit of the row. Without its schema, the name could mean a function of somebody else with exactly these parameters.
  */
 const WAL_BARRIER = Prisma.raw(
-  `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS fence, `,
+  `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS barrier, `,
 );
 
 /** The statements of the writer. */
@@ -116,11 +116,11 @@ export class PlantsRepository implements PlantTable {
     return rows.map(({ writeId }) => writeId);
   }
 
-  /** @param fence what is selected from, next to the table */
-  async findExisting(plants: readonly PlantRecord[], fence = WAL_BARRIER): Promise<ReadonlyMap<bigint, PlantRecord>> {
+  /** @param barrier selected beside the table; nothing on Citus, where the node itself waits */
+  async findExisting(plants: readonly PlantRecord[], barrier = WAL_BARRIER): Promise<ReadonlyMap<bigint, PlantRecord>> {
     const ids = arrayOf(plants.map(({ id }) => id));
     const rows = await this.prisma.queryPrepared<StoredRow>(
-      Prisma.sql`SELECT ${STORED} FROM ${fence}${this.table} WHERE id = ANY(${ids}::bigint[])`,
+      Prisma.sql`SELECT ${STORED} FROM ${barrier}${this.table} WHERE id = ANY(${ids}::bigint[])`,
     );
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }

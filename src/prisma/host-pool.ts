@@ -33,7 +33,8 @@ export class HostPool extends StorePool {
       throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
     return {
       client,
-      send: (statement) => Promise.resolve(client.query(statement as never) as Promise<QueryResult>),
+      // A wrapper may throw at once.
+      send: async (statement) => (await client.query(statement as never)) as QueryResult,
       onReturn: watch(client),
     };
   }

@@ -86,7 +86,7 @@ export class StoreClient {
    */
   query(statement: string | QueryConfig, deadline = performance.now() + this.timeout): Promise<QueryResult> {
     const given = typeof statement === 'string' ? { text: statement } : statement;
-    // A transaction of Prisma begins so too.
+    // Prisma begins its transactions with this text too.
     const sent = given.text === 'BEGIN' ? { text: this.begin } : given;
     this.pending += 1;
     return new Promise((resolve, reject) => {

@@ -27,13 +27,13 @@ describe(createHttpServer.name, () => {
   });
 
   async function open(listener: RequestListener, requestTimeout = REQUEST_TIMEOUT): Promise<void> {
-    const observers: ResponseHook[] = [];
+    const hooks: ResponseHook[] = [];
     const options = { ERROR_STATUS: 'contract' as const, REQUEST_TIMEOUT: requestTimeout };
-    const created = createHttpServer(listener, options, expressClasses(express(), observers));
+    const created = createHttpServer(listener, options, expressClasses(express(), hooks));
     ({ server } = created);
     const limits = { DRAIN_DELAY: 0, SHUTDOWN_TIMEOUT: 60_000, STORAGE_TIMEOUT: 5000 };
     shutdown = new GracefulShutdown(server, created.connections, limits);
-    observers.push(shutdown);
+    hooks.push(shutdown);
     await once(server.listen(0, '127.0.0.1'), 'listening');
     client = connect(portOf(server), '127.0.0.1').on('error', () => undefined);
     await once(server, 'connection');

@@ -14,7 +14,7 @@ import { sendError } from '../http/send-json.js';
 import type { Environment } from '../config/environment.js';
 import { Connections } from './connections.js';
 
-export type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
+type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
 export interface HttpServerClasses {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;

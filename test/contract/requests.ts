@@ -107,7 +107,7 @@ export function describeMethods(target: () => ContractTarget): void {
 
 /** Each error, and the `Authorization` headers that it stands for. */
 const BAD: [error: number, ...sent: (string | string[] | undefined)[]][] = [
-  [40100, undefined, `Basic ${TOKEN}`, `DPoP ${TOKEN}`, TOKEN, `Bearer${TOKEN}`],
+  [40100, undefined, `Basic ${TOKEN}`, `DPoP ${TOKEN}`, TOKEN, 'q/W+c2VjcmV0LXRva2Vu==', `Bearer${TOKEN}`],
   [40101, `Bearer ${TOKEN}=`, `Bearer ${TOKEN.slice(0, -1)}`, `Bearer ${TOKEN.toUpperCase()}`, 'Bearer -._~+/=='],
   [40102, '', '=', 'Bearer', 'Bearer   ', `Bearer\t${TOKEN}`, `Bearer: ${TOKEN}`, 'Bearer =', `Bearer "${TOKEN}"`],
   [40102, `Bearer ${TOKEN} ${TOKEN}`, `Bearer ${TOKEN}, Bearer ${TOKEN}`, `Bearer ${TOKEN}\u00e9`],

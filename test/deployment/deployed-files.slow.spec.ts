@@ -91,7 +91,7 @@ describe('The deployed files', () => {
       version: string;
       scripts: Record<string, string>;
     };
-    expect(scripts['start:prod']).toBe('node dist/main.js');
+    expect(scripts['start:prod']).toBe('exec node dist/main.js');
     expect(read('Dockerfile')).toContain(`\nCMD ["node", "dist/main.js"]`);
     expect(read('Dockerfile')).toContain(`image.version="${version}"`);
     expect(inUnit('ExecStart')).toBe('/usr/bin/node node_modules/plant-store/dist/main.js');
