@@ -41,22 +41,50 @@ describe(JwtVerifier.name, () => {
     jest.restoreAllMocks();
   });
 
-  it.each<[claims: object, header: object, reason: RegExp]>([
-    [{}, { alg: 'HS256' }, /alg is "HS256", should be one of RS256, .*PS512, ES256, .*EdDSA, Ed25519$/],
-    [{}, { alg: 'none' }, /alg is "none"/],
-    [{}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
-    [{ iss: 'https://id.example.com' }, {}, /iss is "https:\/\/id\.example\.com", should be http:/],
-    [{ aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] }, {}, /aud is "\[\{.*should be .*\.example or garden$/],
-    [{ sub: 'a\0\u202e' }, {}, /sub is "a\\u0000\\u202e", should be a text that can be stored and logged$/],
-    ...['', 5, 'x'.repeat(252), 'a\ud800b'].map((sub): [object, object, RegExp] => [{ sub }, {}, /sub is/]),
-    [{ exp: NOW - 60 }, {}, /exp is/],
-    [{ exp: undefined }, {}, /exp is missing/],
-    [{ nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
-    [{ cnf: { jkt: 'x' } }, {}, /cnf is .*, should be left out$/],
-  ])('should refuse %j %j with a reason that has what was found, and fetch nothing', async (claims, header, reason) => {
-    expect(await refusal(issuer.token(claims, header))).toMatch(reason);
-    expect(issuer.requests).toEqual([]);
-  });
+  it.each<[what: string, claims: object, header: object, reason: RegExp]>([
+    [
+      'with a shared secret',
+      {},
+      { alg: 'HS256' },
+      /alg is "HS256", should be one of RS256, .*PS512, ES256, .*EdDSA, Ed25519$/,
+    ],
+    ['without a signature', {}, { alg: 'none' }, /alg is "none"/],
+    ['of another type', {}, { typ: 'logout+jwt' }, /typ is "logout\+jwt", should be at\+jwt, JWT or none$/],
+    [
+      'of another issuer',
+      { iss: 'https://id.example.com' },
+      {},
+      /iss is "https:\/\/id\.example\.com", should be http:/,
+    ],
+    [
+      'for another audience',
+      { aud: [{ toString: AUDIENCE }, null, [AUDIENCE]] },
+      {},
+      /aud is "\[\{.*should be .*\.example or garden$/,
+    ],
+    [
+      'whose subject steers a terminal',
+      { sub: 'a\0\u202e' },
+      {},
+      /sub is "a\\u0000\\u202e", should be a text that can be stored and logged$/,
+    ],
+    ...['', 5, 'x'.repeat(252), 'a\ud800b'].map((sub): [string, object, object, RegExp] => [
+      `whose subject is ${JSON.stringify(sub).slice(0, 20)}`,
+      { sub },
+      {},
+      /sub is/,
+    ]),
+    ['that has ended', { exp: NOW - 60 }, {}, /exp is/],
+    ['without an end', { exp: undefined }, {}, /exp is missing/],
+    ['of the future', { nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
+    ['that is bound to a key', { cnf: { jkt: 'x' } }, {}, /cnf is .*, should be left out$/],
+  ])(
+    'should refuse one %s with a reason that has what was found, and fetch nothing',
+    async (_, claims, header, reason) => {
+      expect(await refusal(issuer.token(claims, header))).toMatch(reason);
+      expect(issuer.requests).toEqual([]);
+    },
+  );
 
   it.each<[string, () => string]>([
     ['with a name of no key', () => issuer.token({}, { kid: 'b' })],
