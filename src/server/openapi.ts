@@ -1,5 +1,12 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, type OpenAPIObject, type ResponseObject, SwaggerModule } from '@nestjs/swagger';
+import {
+  DocumentBuilder,
+  type OpenAPIObject,
+  type ParameterObject,
+  type ResponseObject,
+  type SchemaObject,
+  SwaggerModule,
+} from '@nestjs/swagger';
 import type { Environment } from '../config/environment.js';
 import { ERROR_CATALOGUE, type ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses } from '../plants/plants.openapi.js';
@@ -38,6 +45,9 @@ export function createOpenApiDocument(
   // The server and the router in front of the route answer too.
   for (const { status, ...failure } of failureResponses(ERROR_STATUS))
     responses[status] = { ...(responses[400] as ResponseObject), ...failure };
+  // Some tools look for an example in the parameter alone. Nest leaves it in the schema.
+  for (const parameter of (item.post?.parameters ?? []) as ParameterObject[])
+    parameter.example = (parameter.schema as SchemaObject).example as unknown;
   return { ...document, paths: { [path]: item } };
 }
 

@@ -104,10 +104,11 @@ describe('the OpenAPI document of a host', () => {
     const document = await documentOf({ imports: [storeWith(plants), storeWith(trees), storeWith({ path: 'open' })] });
 
     const standalone = await generateOpenApi();
-    const { responses, ...operation } = createPlantOf(standalone);
+    const { parameters, responses, ...operation } = createPlantOf(standalone);
     const ofPlants = createPlantOf(document, '/api/plants');
     const ofHost = { operationId: 'PlantsController_createPlant', security: [{ bearer: [] }] };
     expect(ofPlants).toMatchObject({ ...operation, ...ofHost });
+    expect(parameters).toMatchObject(ofPlants.parameters ?? [{}]);
     expect(ofPlants.responses['200']).toEqual(responses['200']);
     expect(ofPlants.responses['400']).not.toHaveProperty('headers.Allow');
     const ofTrees = createPlantOf(document, '/api/garden/trees');

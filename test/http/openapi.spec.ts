@@ -39,6 +39,14 @@ describe('The OpenAPI document', () => {
     });
   });
 
+  it('should have an example of each parameter and each field, which tools send', () => {
+    const { parameters = [] } = createPlantOf(document);
+    const schemas = Object.values(document.components?.schemas ?? {}) as SchemaObject[];
+    const fields = schemas.flatMap(({ properties }) => Object.values(properties ?? {}));
+    expect([parameters.length, fields.length]).toEqual([1, 7]);
+    for (const part of [...parameters, ...fields]) expect(part).toHaveProperty('example', expect.anything());
+  });
+
   it('should allow every text that can be stored, in validators with and without the Unicode flag', () => {
     const { properties = {} } = document.components?.schemas?.NewPlant as SchemaObject;
     const { name, tag } = properties as Record<string, SchemaObject>;
