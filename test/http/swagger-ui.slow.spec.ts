@@ -95,4 +95,14 @@ describeWith(executablePath ? undefined : missing, 'Swagger UI', () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  it('should create a plant behind a proxy that takes a prefix away', async () => {
+    await page.route('**/garden/**', (route) =>
+      route.continue({ url: route.request().url().replace('/garden/', '/') }),
+    );
+    await open(`/garden/docs#token=${TOKEN}`);
+    await execute(200, '"Rose"');
+    expect(sent.filter((request) => !/^\["\w+","(?:data:|[^"]+\/garden\/)/.test(request))).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
 });
