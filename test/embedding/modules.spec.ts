@@ -10,6 +10,8 @@ import {
 } from '@nestjs/common';
 import { APP_GUARD, LazyModuleLoader, NestFactory, REQUEST } from '@nestjs/core';
 import { PassportModule, PassportStrategy } from '@nestjs/passport';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Strategy } from 'passport-http-bearer';
 import {
   BearerAuthGuard,
@@ -21,6 +23,7 @@ import {
   RequireScopes,
 } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
+import { ROOT } from '../support/documents/documents.js';
 import { guardedBy, Host } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 
@@ -138,6 +141,18 @@ describe('several modules', () => {
     expect(await stored()).toEqual([{ id: '1', created_by: null }]);
     await Promise.all([context.close(), context.close()]);
     await context.close();
+  });
+
+  it('should keep no process alive that nobody closes and that has nothing else to do', async () => {
+    const code = `import 'reflect-metadata';
+      import { NestFactory } from '@nestjs/core';
+      import { PlantsModule, PlantsService } from 'plant-store';
+      const database = { url: process.env.DATABASE_URL };
+      const app = await NestFactory.createApplicationContext(PlantsModule.forRoot({ path: false, database }));
+      await app.get(PlantsService).create({ id: 1n, name: 'Rose' });`;
+    const options = { cwd: ROOT, env: { ...process.env, DATABASE_URL: database.url }, timeout: 30_000 };
+    await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], options);
+    expect(await stored()).toHaveLength(1);
   });
 
   it('should have stores of their own, each with its database, tokens, statuses, limits and path, or no route', async () => {
