@@ -6,7 +6,7 @@ import { quote, reasonOf } from '../util/text.js';
 import { withTimeout } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { isWellFormedToken, TOKEN_PREFIX, tokenKey } from './token-format.js';
-import { type TokenRow, TokenLookup } from './token-lookup.js';
+import { TokenLookup, type TokenRow } from './token-lookup.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
 /** A revocation takes effect within this time: a token is valid for so long after its confirmation. */

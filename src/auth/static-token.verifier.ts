@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { BEARER_TOKEN, tokenDigest } from './token-format.js';
 import { CREATE_PLANTS } from './scopes.js';
+import { BEARER_TOKEN, tokenDigest } from './token-format.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** Node.js reads at most 16 KiB of headers, so a much longer token could never be sent. */

@@ -38,7 +38,7 @@ export class TokenLookup {
 
   constructor({ url, password, schema }: IssuedTokensOptions) {
     this.database = parseDatabaseUrl(url, password, schema);
-    this.table = `${pg.escapeIdentifier(this.database.schema)}.access_tokens`;
+    this.table = tableIn(this.database.schema);
     this.pool = new UrlPool({ url, password, schema, size: 1, timeout: TIMEOUT_MS, name: 'plant-store-tokens' });
   }
 
@@ -92,6 +92,10 @@ export class TokenLookup {
   }
 }
 
+function tableIn(schema: string): string {
+  return `${pg.escapeIdentifier(schema)}.access_tokens`;
+}
+
 /** Warns if the role cannot use issued tokens. This is no error, as static tokens and JWTs still work. */
 export async function warnIfTokensUnusable(query: Query, schema: string): Promise<void> {
   const sql = `SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
@@ -104,8 +108,7 @@ export async function warnIfTokensUnusable(query: Query, schema: string): Promis
 
 /** Warns if no issued token is valid. A new token is accepted while the service runs. */
 export async function warnIfNoToken(query: Query, schema: string): Promise<void> {
-  const table = `${pg.escapeIdentifier(schema)}.access_tokens`;
-  const found = query(`SELECT FROM ${table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
+  const found = query(`SELECT FROM ${tableIn(schema)} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`);
   // Another warning says that the tokens cannot be read.
   if ((await found.catch(() => undefined))?.length !== 0) return;
   new Logger('PlantStore').warn(

@@ -2,7 +2,7 @@ import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
 import { DatabaseOverloadedError, isPlantRejected, PlantLeftOutError } from '../prisma/database.errors.js';
 import type { PlantRecord, PlantTable } from './plants.repository.js';
 import type { PlantsMetrics } from './plants.metrics.js';
-import { type Batch, MAX_BATCH_PLANTS, dropLate, PendingCreate, WriteQueue } from './write-queue.js';
+import { type Batch, dropLate, MAX_BATCH_PLANTS, PendingCreate, WriteQueue } from './write-queue.js';
 
 /** The most characters of creates without a result. Each takes two bytes, and is held twice: here and in a statement. */
 const MAX_PENDING_CHARACTERS = Math.floor(MAX_BODIES_BYTES / 4);

@@ -2,7 +2,7 @@ import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, T
 import { Allow } from 'class-validator';
 import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
-import { IsDatabase, type DatabaseOptions } from '../prisma/database.options.js';
+import { type DatabaseOptions, IsDatabase } from '../prisma/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { checkOptions, describeFound, type OptionsOf, oneOf, Rule, ShouldBe, wholeNumber } from '../util/options.js';
 
