@@ -193,9 +193,12 @@ async function expectExit(
   variables: Record<string, string>,
   ...reasons: (string | RegExp)[]
 ): Promise<void> {
-  // A service that does not start must leave nothing open that keeps its process from ending.
-  const isService = command === 'serve';
-  const run = await (isService ? PlantStoreProcess.run(command, variables) : outcomeOfCommandLine(command, variables));
+  // A service that does not start must leave nothing open that keeps its process from ending. Without DATABASE_URL, a
+  // command looks into its folder: in this process that of the checkout, where a service may be running.
+  const needsProcess = command === 'serve' || !('DATABASE_URL' in variables);
+  const run = await (needsProcess
+    ? PlantStoreProcess.run(command, variables)
+    : outcomeOfCommandLine(command, variables));
   for (const reason of [...reasons, /^plant-store: /m]) expect(run.stderr).toMatch(reason);
   for (const secret of [/\n\s+at /, PASSWORD, TOKEN]) expect(run.stdout + run.stderr).not.toMatch(secret);
   expect('ended' in run ? await run.ended : run.code).toBe(expected);
