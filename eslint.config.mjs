@@ -9,10 +9,12 @@ const LAYERS = {
   http: ['util', 'errors'],
   prisma: ['util', 'errors'],
   auth: ['util', 'errors', 'http', 'prisma'],
+  // The writer knows neither HTTP nor SQL, but what a failed statement means.
+  writer: ['prisma/database.errors'],
   // Plants know principals and scopes, but no guard or token.
-  plants: ['util', 'errors', 'http', 'prisma', 'auth/scopes', 'auth/token-verifier'],
+  plants: ['util', 'errors', 'http', 'prisma', 'writer', 'auth/scopes', 'auth/token-verifier'],
   config: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
-  management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
+  management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config', 'writer/batch-writer'],
   'embedded-postgres': ['util', 'prisma', 'config'],
   server: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
   cli: ['util', 'prisma', 'auth', 'plants', 'config', 'embedded-postgres', 'server', 'app', 'main'],

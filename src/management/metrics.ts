@@ -5,8 +5,8 @@ import type { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type ResponseHook } from '../http/request-context.js';
 import type { PlantsMetrics } from '../plants/plants.metrics.js';
-import { MAX_BATCH_PLANTS } from '../plants/write-queue.js';
 import type { StorePool } from '../prisma/store-pool.js';
+import { MAX_BATCH_PLANTS } from '../writer/batch-writer.js';
 
 /** In seconds. The last bucket is the default of REQUEST_TIMEOUT. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

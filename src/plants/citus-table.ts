@@ -1,17 +1,18 @@
 import { Logger } from '@nestjs/common';
 import { isUndecidedOnShard, MigrationError } from '../prisma/database.errors.js';
-import { Prisma } from '../prisma/generated/client.js';
 import type { PrismaService } from '../prisma/prisma.service.js';
 import type { Query } from '../prisma/connection.js';
+import { charactersOf } from '../writer/batch-writer.js';
 import { reasonOf } from '../util/text.js';
 import {
   COLUMN_NAMES,
   ON_CONFLICT,
+  placeholders,
   type PlantRecord,
   type PlantTable,
-  sizeOf,
   tableIn,
   valuesOf,
+  type WrittenRow,
 } from './plants.repository.js';
 
 /** The shards of the table $1, if it is distributed. */
@@ -22,7 +23,7 @@ const SHARDS = 'pg_dist_shard WHERE logicalrelid::oid = to_regclass($1::text)::o
  * read at the start. If they are split or merged later, statements are only slower.
  */
 export class CitusTable implements PlantTable {
-  private readonly table: Prisma.Sql;
+  private readonly table: string;
 
   /**
    * @param minHashes where each shard begins, in ascending order
@@ -51,12 +52,14 @@ export class CitusTable implements PlantTable {
     // The order of ids prevents deadlocks. The first of several plants with one id stays first.
     const sorted = [...plants].sort(({ id: one }, { id: other }) => (one < other ? -1 : Number(one > other)));
     // The shortest row fills the statement up, so that few different statements are prepared.
-    const shortest = plants.reduce((one, other) => (sizeOf(other) < sizeOf(one) ? other : one));
+    const shortest = plants.reduce((one, other) => (charactersOf(other) < charactersOf(one) ? other : one));
     const size = paddedSize(sorted.length);
     while (sorted.length < size) sorted.push(shortest);
-    const rows = Prisma.join(sorted.map((plant) => Prisma.sql`(${valuesOf(plant)})`));
-    const stored = await this.prisma.queryPrepared<{ writeId: string }>(
-      Prisma.sql`INSERT INTO ${this.table} (${COLUMN_NAMES}) VALUES ${rows} ${ON_CONFLICT}`,
+    const values = sorted.flatMap(valuesOf);
+    const rows = sorted.map((_, row) => `(${placeholders((row * values.length) / size)})`).join(', ');
+    const stored = await this.prisma.queryPrepared<WrittenRow>(
+      `INSERT INTO ${this.table} (${COLUMN_NAMES}) VALUES ${rows} ${ON_CONFLICT}`,
+      values,
     );
     return stored.map(({ writeId }) => writeId);
   }
@@ -76,7 +79,7 @@ function paddedSize(rows: number): number {
 export async function findCitusShards(query: Query, schema: string): Promise<number[]> {
   const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);
   if (citus.length === 0) return [];
-  const table = [tableIn(schema).text];
+  const table = [tableIn(schema)];
   const shards = await query<{ minHash: number }>(
     `SELECT shardminvalue::float8 AS "minHash" FROM ${SHARDS} ORDER BY 1`,
     table,

@@ -1,5 +1,4 @@
 import { describeFound } from '../util/options.js';
-import type { Prisma } from '../prisma/generated/client.js';
 
 /**
  * An open transaction of the application, on the database of the store. Its methods identify it, so any version works:
@@ -24,7 +23,7 @@ export type HostTransaction =
   | { $queryRawUnsafe(...parameters: never[]): unknown; readonly $connect?: never };
 
 /** Runs a statement in a transaction of the host. */
-export type RunInTransaction = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
+export type RunInTransaction = <Row>(sql: string, values: readonly unknown[]) => Promise<Row[]>;
 
 type HostQuery = (sql: string, ...values: unknown[]) => Promise<unknown>;
 
@@ -39,9 +38,8 @@ export function runIn(transaction: unknown): RunInTransaction {
     const found = mistake ?? ('then' in given ? 'is a promise' : describeFound(transaction));
     throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);
   }
-  return async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> => {
-    const result = await ($queryRawUnsafe?.call(transaction, text, ...values) ??
-      query?.call(transaction, text, values));
+  return async <Row>(sql: string, values: readonly unknown[]): Promise<Row[]> => {
+    const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query?.call(transaction, sql, values));
     // pg returns an object with the rows.
     return (Array.isArray(result) ? result : (result as { rows: unknown[] }).rows) as Row[];
   };

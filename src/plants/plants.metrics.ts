@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { WriteCounters } from '../writer/batch-writer.js';
 
 /** The counters of one store, for the metrics of the service. */
 @Injectable()
-export class PlantsMetrics {
+export class PlantsMetrics implements WriteCounters {
   created = 0;
   /** Counts the creates that wait for a statement. The writer sets it. */
   countWaiting = (): number => 0;

@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { isUndecided, PlantLeftOutError, storageApiError } from '../prisma/database.errors.js';
-import { type Plant as PlantRow, Prisma } from '../prisma/generated/client.js';
+import type { Plant as PlantRow } from '../prisma/generated/client.js';
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
+import type { WriteTable } from '../writer/batch-writer.js';
 import type { RunInTransaction } from './host-transaction.js';
 
 /** A row of the table. The write id is unique for each create; null in a transaction of the host. */
 export type PlantRecord = Omit<PlantRow, 'createdAt'>;
+export type PlantTable = WriteTable<PlantRecord>;
 
-/**
- * The columns of a row, with their names and types. Every statement on plants is made of this list, that of the health
- * check and those for Citus too.
- */
+/** The columns of a row, with their names and types. Every statement on plants is made of this list, those for Citus too. */
 export const COLUMNS = {
   id: ['id', 'bigint'],
   name: ['name', 'text'],
@@ -21,39 +20,20 @@ export const COLUMNS = {
   writeId: ['write_id', 'bigint'],
 } as const satisfies Record<keyof PlantRecord, readonly [column: string, type: 'bigint' | 'text']>;
 
-const RECORD_FIELDS = Object.keys(COLUMNS) as (keyof PlantRecord)[];
-export const COLUMN_NAMES = Prisma.raw(RECORD_FIELDS.map((field) => COLUMNS[field][0]).join(', '));
+const FIELDS = Object.keys(COLUMNS) as (keyof PlantRecord)[];
+export const COLUMN_NAMES = FIELDS.map((field) => COLUMNS[field][0]).join(', ');
 // A prepared statement fails for ever if the type of its result changes with a column. So results are cast.
-export const ON_CONFLICT = Prisma.raw('ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint::text AS "writeId"');
+export const ON_CONFLICT = 'ON CONFLICT (id) DO NOTHING RETURNING write_id::bigint::text AS "writeId"';
 // The cast to bigint is for a table whose id is numeric, which has decimal places.
-const STORED = Prisma.raw(
-  RECORD_FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}::text AS "${field}"`).join(', '),
-);
-
-/** The part of the time limit that a statement with several plants may wait for a row lock. */
-const LOCK_SHARE = 0.2;
+const STORED = FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}::text AS "${field}"`).join(', ');
 /**
  * A row can be visible before it is durable. So a look-up writes a message, and its commit waits for the disk after the
  * commit of the row. Without its schema, the name could mean a function of somebody else with exactly these parameters.
  */
-const WAL_BARRIER = Prisma.raw(
-  `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS barrier, `,
-);
+const WAL_BARRIER = `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS barrier, `;
 
-/** The statements of the writer. */
-export interface PlantTable {
-  /** The shard of a plant. Plants of two shards never share a statement. */
-  shardOf(plant: PlantRecord): number;
-  /** Inserts all plants in one statement, or none if it fails. Returns the write ids of those whose ids were free. */
-  insert(plants: readonly PlantRecord[]): Promise<string[]>;
-  /** Finds the plants with these ids. They are durable when they are returned. */
-  findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, PlantRecord>>;
-  /** Whether the statement may have been executed although it failed with this error. */
-  isUndecided(error: unknown): boolean;
-}
-
-/** A probe waits for a lock for less time than a create. */
-const PROBE_LOCK_TIMEOUT_MS = 1000;
+/** The part of the time limit that a statement with several plants may wait for a row lock. */
+const LOCK_SHARE = 0.2;
 
 /**
  * The table of the plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
@@ -61,15 +41,26 @@ const PROBE_LOCK_TIMEOUT_MS = 1000;
  */
 @Injectable()
 export class PlantsRepository implements PlantTable {
-  private readonly table: Prisma.Sql;
-  private readonly lockTimeout: Prisma.Sql;
+  private readonly table: string;
+  private readonly insertOne: string;
+  private readonly insertMany: string;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly pool: StorePool,
   ) {
     this.table = tableIn(pool.schema);
-    this.lockTimeout = Prisma.raw(String(Math.ceil(pool.timeout * LOCK_SHARE)));
+    const lists = FIELDS.map((field, index) => `$${index + 1}::${COLUMNS[field][1]}[]`).join(', ');
+    const lockTimeout = Math.ceil(pool.timeout * LOCK_SHARE);
+    this.insertOne = `INSERT INTO ${this.table} (${COLUMN_NAMES}) VALUES (${placeholders(0)}) ${ON_CONFLICT}`;
+    // The order of ids prevents deadlocks: two statements could each wait for a row of the other. `unnest` with several
+    // lists is syntax, so no other function can replace it. The time limit for locks is local to this statement: one
+    // plant that waits for a lock must not hold back the others.
+    this.insertMany = `INSERT INTO ${this.table} (${COLUMN_NAMES})
+      SELECT ${COLUMN_NAMES}
+      FROM (SELECT set_config('lock_timeout'::text, '${lockTimeout}'::text, true)) AS setting,
+        unnest(${lists}) WITH ORDINALITY AS plant (${COLUMN_NAMES}, position)
+      ORDER BY id, position ${ON_CONFLICT}`;
   }
 
   /**
@@ -77,22 +68,24 @@ export class PlantsRepository implements PlantTable {
    * driver stay unchanged, because the host decides by them what to do with its transaction.
    */
   async createInTransaction(run: RunInTransaction, record: PlantRecord): Promise<PlantRecord | undefined> {
-    const stored = await run(this.insertOne({ ...record, writeId: null }));
+    const stored = await run(this.insertOne, valuesOf({ ...record, writeId: null }));
     if (stored.length > 0) return undefined;
     // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
-    const id = Prisma.sql`${String(record.id)}::text::bigint`;
-    const [row] = await run<StoredRow>(Prisma.sql`SELECT ${STORED} FROM ${this.table} WHERE id = ${id}`);
+    const found = `SELECT ${STORED} FROM ${this.table} WHERE id = $1::text::bigint`;
+    const [row] = await run<StoredRow>(found, [String(record.id)]);
     if (!row) throw storageApiError(new PlantLeftOutError());
     return recordOf(row);
   }
 
-  /** Inserts a plant and rolls it back. The client is the pool's own: errors of pg say more than those of Prisma. */
+  /** Inserts a plant and rolls it back. */
   async probe(): Promise<void> {
     const client = await this.pool.connect();
     try {
       await client.query('BEGIN');
-      await client.query(`SET LOCAL lock_timeout = ${PROBE_LOCK_TIMEOUT_MS}`);
-      const { rows } = await client.query(this.probeSql());
+      await client.query(`SET LOCAL lock_timeout = 1000`);
+      const values = valuesOf({ id: 0n, name: 'Rose', tag: null, idempotencyKey: null, createdBy: null, writeId: 0n });
+      values[0] = String(Math.floor(Math.random() * 9e15));
+      const { rows } = await client.query({ text: this.insertOne, values });
       if (rows.length === 0) throw new PlantLeftOutError();
     } finally {
       client.query('ROLLBACK').catch(() => undefined);
@@ -111,73 +104,46 @@ export class PlantsRepository implements PlantTable {
   /** Of several plants with the same id, only the first is inserted. */
   async insert(plants: readonly PlantRecord[]): Promise<string[]> {
     const [first] = plants;
-    const sql = first && plants.length === 1 ? this.insertOne(first) : this.insertMany(plants);
-    const rows = await this.prisma.queryPrepared<{ writeId: string }>(sql);
+    const rows =
+      first && plants.length === 1
+        ? await this.prisma.queryPrepared<WrittenRow>(this.insertOne, valuesOf(first))
+        : await this.prisma.queryPrepared<WrittenRow>(this.insertMany, listsOf(plants));
     return rows.map(({ writeId }) => writeId);
   }
 
   /** @param barrier selected beside the table; nothing on Citus, where the node itself waits */
   async findExisting(plants: readonly PlantRecord[], barrier = WAL_BARRIER): Promise<ReadonlyMap<bigint, PlantRecord>> {
-    const ids = arrayOf(plants.map(({ id }) => id));
     const rows = await this.prisma.queryPrepared<StoredRow>(
-      Prisma.sql`SELECT ${STORED} FROM ${barrier}${this.table} WHERE id = ANY(${ids}::bigint[])`,
+      `SELECT ${STORED} FROM ${barrier}${this.table} WHERE id = ANY($1::bigint[])`,
+      [arrayOf(plants.map(({ id }) => id))],
     );
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }
-
-  private probeSql(): string {
-    const values: Partial<Record<keyof PlantRecord, string>> = {
-      id: '(random() * 9e15::float8)::bigint',
-      name: `'Rose'::text`,
-      writeId: '0::bigint',
-    };
-    const row = RECORD_FIELDS.map((field) => values[field] ?? `NULL::${COLUMNS[field][1]}`);
-    return `INSERT INTO ${this.table.text} (${COLUMN_NAMES.text}) VALUES (${row.join()}) ${ON_CONFLICT.text}`;
-  }
-
-  private insertOne(plant: PlantRecord): Prisma.Sql {
-    return Prisma.sql`INSERT INTO ${this.table} (${COLUMN_NAMES}) VALUES (${valuesOf(plant)}) ${ON_CONFLICT}`;
-  }
-
-  /**
-   * The order of ids prevents deadlocks: two statements could each wait for a row of the other. `unnest` with several
-   * lists is syntax, so no other function can replace it. The time limit for locks is local to this statement: one plant
-   * that waits for a lock must not hold back the others.
-   */
-  private insertMany(plants: readonly PlantRecord[]): Prisma.Sql {
-    const lists = RECORD_FIELDS.map((field) => {
-      const list = arrayOf(plants.map((plant) => plant[field]));
-      return Prisma.sql`${list}::${Prisma.raw(COLUMNS[field][1])}[]`;
-    });
-    return Prisma.sql`INSERT INTO ${this.table} (${COLUMN_NAMES})
-      SELECT ${COLUMN_NAMES}
-      FROM (SELECT set_config('lock_timeout'::text, '${this.lockTimeout}'::text, true)) AS setting,
-        unnest(${Prisma.join(lists)}) WITH ORDINALITY AS plant (${COLUMN_NAMES}, position)
-      ORDER BY id, position ${ON_CONFLICT}`;
-  }
 }
 
-export function tableIn(schema: string): Prisma.Sql {
-  return Prisma.raw(`"${escapeSchema(schema)}"."plants"`);
+export function tableIn(schema: string): string {
+  return `"${escapeSchema(schema)}"."plants"`;
+}
+
+/** The parameters of a row, in the order of the columns. @param before how many parameters stand before them */
+export function placeholders(before: number): string {
+  return FIELDS.map((field, index) => `$${before + index + 1}::text::${COLUMNS[field][1]}`).join(', ');
 }
 
 /** The values of a row, in the order of the columns. */
-export function valuesOf(plant: PlantRecord): Prisma.Sql {
-  const values = RECORD_FIELDS.map(
-    (field) => Prisma.sql`${textOf(plant[field])}::text::${Prisma.raw(COLUMNS[field][1])}`,
-  );
-  return Prisma.join(values);
+export function valuesOf(plant: PlantRecord): (string | null)[] {
+  return FIELDS.map((field) => plant[field]?.toString() ?? null);
 }
 
-/** The number of characters of a row. */
-export function sizeOf(plant: PlantRecord): number {
-  return RECORD_FIELDS.reduce((size, field) => size + (typeof plant[field] === 'string' ? plant[field].length : 0), 0);
+export interface WrittenRow {
+  readonly writeId: string;
 }
 
 type StoredRow = Record<keyof PlantRecord, string | null>;
 
-function textOf(value: bigint | string | null | undefined): string | null {
-  return value?.toString() ?? null;
+/** The columns of these rows, each as a list. */
+function listsOf(plants: readonly PlantRecord[]): string[] {
+  return FIELDS.map((field) => arrayOf(plants.map((plant) => plant[field])));
 }
 
 /** Writes a list in PostgreSQL's syntax, as pg does. Prisma and pg would take each value in hand by itself. */
@@ -190,7 +156,7 @@ function arrayOf(values: readonly (bigint | string | null)[]): string {
 }
 
 function recordOf(row: StoredRow): PlantRecord {
-  const values = RECORD_FIELDS.map((field) => {
+  const values = FIELDS.map((field) => {
     const text = row[field];
     return [field, text !== null && COLUMNS[field][1] === 'bigint' ? BigInt(text) : text];
   });

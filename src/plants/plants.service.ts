@@ -2,12 +2,11 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
-import { Prisma } from '../prisma/generated/client.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { storageApiError } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { assertReadyForCreates } from '../prisma/table-checks.js';
-import { BatchWriter } from './batch-writer.js';
+import { BatchWriter } from '../writer/batch-writer.js';
 import { CitusTable, findCitusShards } from './citus-table.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
@@ -39,7 +38,7 @@ export interface CreatePlantOptions {
 /** Creates plants, for the route and for code of a host. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
-  private writer: BatchWriter | undefined;
+  private writer: BatchWriter<PlantRecord> | undefined;
 
   /** @internal The declarations of hosts need no types of them. */
   constructor(
@@ -59,7 +58,7 @@ export class PlantsService implements OnModuleInit {
     const { repository, pool, options } = this;
     await assertReadyForCreates(pool, options.database);
     const shards = await findCitusShards(pool.execute, pool.schema);
-    const findExisting: PlantsRepository['findExisting'] = (plants) => repository.findExisting(plants, Prisma.empty);
+    const findExisting: PlantsRepository['findExisting'] = (plants) => repository.findExisting(plants, '');
     const table = shards.length === 0 ? repository : new CitusTable(this.prisma, pool.schema, shards, findExisting);
     const limits = { connections: pool.size, waiting: options.writeQueueLimit, timeout: pool.timeout };
     this.writer = new BatchWriter(table, limits, this.metrics);
@@ -130,7 +129,7 @@ function assertCreator(creator: unknown): void {
 }
 
 /** Resolves when the plant is durable. A repetition with the same key also resolves. @throws ApiError from 40901 on */
-export async function writeOrRecognise(writer: BatchWriter, record: PlantRecord): Promise<void> {
+export async function writeOrRecognise(writer: BatchWriter<PlantRecord>, record: PlantRecord): Promise<void> {
   let existing: PlantRecord | undefined;
   try {
     existing = await writer.create(record);

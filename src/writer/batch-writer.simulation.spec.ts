@@ -10,10 +10,10 @@ import {
 } from '../prisma/database.errors.js';
 import type { ApiError } from '../errors/api-error.js';
 import { BatchWriter } from './batch-writer.js';
-import { PlantsMetrics } from './plants.metrics.js';
-import type { PlantRecord, PlantTable } from './plants.repository.js';
-import { writeOrRecognise } from './plants.service.js';
-import { CitusTable } from './citus-table.js';
+import { PlantsMetrics } from '../plants/plants.metrics.js';
+import type { PlantRecord, PlantTable } from '../plants/plants.repository.js';
+import { writeOrRecognise } from '../plants/plants.service.js';
+import { CitusTable } from '../plants/citus-table.js';
 
 declare const SIMULATION_SEEDS: number | string;
 
