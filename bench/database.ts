@@ -1,64 +1,116 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import { EmbeddedPostgres } from '../src/embedded-postgres/embedded-postgres.js';
+import { freePort } from '../test/support/http/free-port.js';
+import { compileSlowFdatasync, type Delay, startSlowNetwork } from './delay.js';
+import { query, startPostgres, stopPostgres } from './postgres.js';
 
-/** A PostgreSQL of the benchmark's own, with its default settings; gone with all of its data afterwards. */
+const run = promisify(execFile);
+
+/** Several targets have ten connections each. All else is PostgreSQL's default. */
+const SETTINGS = { max_connections: 300 };
+const COMMITS = 500;
+
+/** The PostgreSQL of the benchmark, with what makes it slower; gone with all of its data afterwards. */
 export class BenchmarkPostgres implements AsyncDisposable {
+  /** Of the process whose children serve the connections. */
+  pid = 0;
+  private url!: URL;
+  /** Where services find the server. */
+  private servicePort!: string;
   private databases = 0;
+  private readonly cleanups: (() => Promise<unknown>)[] = [];
 
-  private constructor(
-    private readonly directory: string,
-    private readonly postgres: EmbeddedPostgres,
-  ) {}
-
-  static async start(): Promise<BenchmarkPostgres> {
-    const directory = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
-    // Or root's server, which runs as another user, would have its data outside of it.
-    await chmod(directory, 0o755);
-    return new BenchmarkPostgres(directory, await EmbeddedPostgres.start(directory));
+  static async start(delay?: Delay): Promise<BenchmarkPostgres> {
+    const postgres = new BenchmarkPostgres();
+    try {
+      await postgres.startServers(delay);
+      return postgres;
+    } catch (error) {
+      await postgres[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
-  /** Of the process whose children serve the connections. */
-  get pid(): number {
-    return parseInt(readFileSync(join(this.postgres.location, 'postmaster.pid'), 'utf8'), 10);
+  async version(): Promise<string> {
+    const [row] = await query(this.url.href, 'SHOW server_version');
+    return String(row?.server_version);
   }
 
   /** A new database with the tables of a build, made by its own `migrate`. */
   async createDatabase(build: string): Promise<string> {
-    const url = new URL(this.postgres.url);
-    const name = `target_${++this.databases}`;
-    await query(url.href, `CREATE DATABASE ${name}`);
-    url.pathname = `/${name}`;
+    const url = await this.createEmptyDatabase();
     const { PATH, HOME } = process.env;
-    const command = [join(build, 'cli.js'), 'migrate'];
-    await promisify(execFile)(process.execPath, command, { env: { PATH, HOME, DATABASE_URL: url.href } });
-    return url.href;
+    await run(process.execPath, [join(build, 'cli.js'), 'migrate'], { env: { PATH, HOME, DATABASE_URL: url } });
+    return url;
+  }
+
+  /** Milliseconds, the median of some that follow each other. The network is not in it. */
+  async commitTime(): Promise<number> {
+    const url = await this.createEmptyDatabase();
+    await query(url, 'CREATE TABLE commits (at timestamptz)');
+    const insert = 'INSERT INTO commits VALUES (clock_timestamp()); COMMIT;';
+    await query(url, `DO $$ BEGIN FOR i IN 1..${COMMITS} LOOP ${insert} END LOOP; END $$`);
+    const times = 'SELECT extract(epoch FROM at - lag(at) OVER (ORDER BY at)) * 1000 AS time FROM commits';
+    const median = 'percentile_cont(0.5) WITHIN GROUP (ORDER BY time)';
+    const [row] = await query(url, `SELECT ${median} AS median FROM (${times}) AS times`);
+    return Number(row?.median);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.postgres.stop();
-    await rm(dirname(this.postgres.location), { recursive: true, force: true });
-    await rm(this.directory, { recursive: true, force: true });
+    for (const cleanup of this.cleanups.toReversed()) await cleanup();
+  }
+
+  private async createEmptyDatabase(): Promise<string> {
+    const name = `target_${++this.databases}`;
+    await query(this.url.href, `CREATE DATABASE ${name}`);
+    return Object.assign(new URL(this.url), { pathname: `/${name}`, port: this.servicePort }).href;
+  }
+
+  private async startServers(delay: Delay | undefined): Promise<void> {
+    const directory = await mkdtemp(join(tmpdir(), 'plant-store-bench-'));
+    this.cleanups.push(() => rm(directory, { recursive: true, force: true }));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(directory, 0o755);
+    const embedded = await EmbeddedPostgres.start(directory);
+    const data = embedded.location;
+    const home = dirname(data);
+    this.cleanups.push(() => rm(home, { recursive: true, force: true }));
+    // Only its data and its program are used: it takes no other environment.
+    const path = await programOn(data).finally(() => embedded.stop());
+    const isSlow = delay?.kind === 'fsync';
+    const environment = isSlow ? { LD_PRELOAD: await compileSlowFdatasync(home, delay.milliseconds) } : {};
+    const program = { path, environment };
+    const standbyData = join(home, 'standby');
+    // A server that has been stopped leaves data that its standby can begin with.
+    if (delay?.kind === 'standby') await run('cp', ['-a', data, standbyData]);
+
+    this.url = new URL(embedded.url);
+    this.url.port = this.servicePort = String(await freePort());
+    const waiting = delay?.kind === 'standby' ? { synchronous_standby_names: '*' } : {};
+    const server = await startPostgres(program, data, this.url, { ...SETTINGS, ...waiting });
+    this.pid = server.pid ?? 0;
+    this.cleanups.push(() => stopPostgres(server));
+    if (delay?.kind === 'standby') {
+      await writeFile(join(standbyData, 'standby.signal'), '');
+      const source = `host=127.0.0.1 port=${this.url.port} user=postgres password=${this.url.password}`;
+      const url = Object.assign(new URL(this.url), { port: await freePort() });
+      const standby = await startPostgres(program, standbyData, url, { ...SETTINGS, primary_conninfo: source });
+      this.cleanups.push(() => stopPostgres(standby));
+    }
+    if (delay?.kind === 'network') {
+      const network = await startSlowNetwork(home, this.url.port, delay.milliseconds);
+      this.servicePort = String(network.port);
+      this.cleanups.push(network.stop);
+    }
   }
 }
 
-export async function countPlantsFrom(databaseUrl: string, id: number): Promise<number> {
-  const rows = await query(databaseUrl, 'SELECT count(*)::integer AS count FROM plants WHERE id >= $1', [id]);
-  return Number(rows[0]?.count);
-}
-
-/** On a connection of its own: between the turns no session is there that the targets do not have. */
-async function query(url: string, sql: string, parameters: unknown[] = []): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql, parameters)).rows;
-  } finally {
-    await client.end();
-  }
+/** PostgreSQL writes down how it was started: the program, and each argument in quotation marks. */
+async function programOn(data: string): Promise<string> {
+  const [program = ''] = (await readFile(join(data, 'postmaster.opts'), 'utf8')).split(' "');
+  return program;
 }

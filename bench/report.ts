@@ -4,31 +4,24 @@ import type { Measurement, Round } from './measure.js';
 /** For a normal distribution, 95 % lie within as many standard deviations. */
 const DEVIATIONS = 1.96;
 
-/** The columns of a target's own figures: each is the median over the rounds. */
-const FIGURES: readonly (readonly [header: string, figure: keyof Round])[] = [
-  ['creates/s', 'createsPerSecond'],
-  ['p50 ms', 'p50'],
-  ['p99 ms', 'p99'],
-  ['CPU µs', 'serverCpu'],
-  ['PostgreSQL CPU µs', 'databaseCpu'],
+/** The columns of a target's own figures. */
+const FIGURES: readonly (readonly [header: string, text: (measurement: Measurement) => string])[] = [
+  ['creates/s', (one) => numberText(figureOf(one, 'createsPerSecond'))],
+  ['p50 ms', ({ latencies }) => numberText(quantile(latencies, 0.5))],
+  ['p99 ms', ({ latencies }) => numberText(quantile(latencies, 0.99))],
+  ['p50 ms at half the rate', ({ openLoopLatencies }) => numberText(quantile(openLoopLatencies, 0.5))],
+  ['p99 ms at half the rate', ({ openLoopLatencies }) => numberText(quantile(openLoopLatencies, 0.99))],
+  ['CPU µs', (one) => numberText(figureOf(one, 'serverCpu')) + (one.isSettled ? '' : ' (not warm)')],
+  ['PostgreSQL CPU µs', (one) => numberText(figureOf(one, 'databaseCpu'))],
+  ['cores: load, service, PostgreSQL', coresText],
 ];
-/** The columns in which the first target is compared with each of the others. */
+/** The columns in which the store is compared with each of the others. */
 const RATIOS: readonly (readonly [header: string, figure: keyof Round])[] = [
-  ['creates/s ÷', 'createsPerSecond'],
-  ['p50 ÷', 'p50'],
-  ['CPU ÷', 'serverCpu'],
+  ['creates/s', 'createsPerSecond'],
+  ['p50', 'p50'],
+  ['CPU', 'serverCpu'],
+  ['PostgreSQL CPU', 'databaseCpu'],
 ];
-
-/** At which the targets differ best. */
-const CHART_CONNECTIONS = 64;
-
-const ROW = 28;
-const TOP = 64;
-const LABELS = 220;
-const BARS = 230;
-const GAP = 90;
-// Each can be distinguished from a white background as well as from a black one.
-const [TEXT, OURS, OTHERS] = ['#7d8590', '#2da44e', '#8c959f'];
 
 /** Without it the absolute figures mean nothing. */
 export function describeMachine(): string {
@@ -38,38 +31,61 @@ export function describeMachine(): string {
 }
 
 /** One figure of a target, the median over its rounds. */
-function figureOf({ rounds }: Measurement, figure: keyof Round): number {
+export function figureOf({ rounds }: Measurement, figure: keyof Round): number {
   return median(rounds.map((round) => round[figure]));
 }
 
 /** With three significant digits; a dash if there is no number. */
-function numberText(value: number): string {
+export function numberText(value: number): string {
   if (!Number.isFinite(value)) return '–';
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
 }
 
-/** A row for each target at each number of connections. The first target is the one that is compared with the others. */
-export function renderTable(measurements: readonly Measurement[]): string {
-  const header = ['', 'connections', ...FIGURES.map(([name]) => name), ...RATIOS.map(([name]) => name)];
-  const rows = measurements.map((measurement) => {
-    const { title, connections } = measurement;
-    const first = measurements.find((one) => one.connections === connections) ?? measurement;
-    return [
-      title,
-      String(connections),
-      ...FIGURES.map(([, figure]) => numberText(figureOf(measurement, figure))),
-      ...RATIOS.map(([, figure]) => (first === measurement ? '' : ratioText(first, measurement, figure))),
-    ];
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] ?? NaN;
+}
+
+/** The figures of each target at one number of connections, and how the first store on its runtime compares with it. */
+export function renderTables(measurements: readonly Measurement[]): string {
+  const names = ({ target }: Measurement): string[] => [target.title, target.runtime];
+  const figures = measurements.map((one) => [...names(one), ...FIGURES.map(([, text]) => text(one))]);
+  const ratios = measurements.flatMap((one) => {
+    const { runtime } = one.target;
+    // What runs on something else is compared with the first of all.
+    const first = measurements.find(({ target }) => target.isStore && target.runtime === runtime) ?? measurements[0];
+    if (!first || first === one) return [];
+    return [[...names(one), ...RATIOS.map(([, figure]) => ratioText(first, one, figure))]];
   });
-  return alignedTable([header, ...rows]);
+  const tables = [
+    [['', 'runs on', ...FIGURES.map(([header]) => header)], ...figures],
+    [['plant store ÷', 'runs on', ...RATIOS.map(([header]) => header)], ...ratios],
+  ];
+  return tables.map(alignedTable).join('\n\n');
+}
+
+/** How many cores each of the three keeps busy. */
+function coresText(measurement: Measurement): string {
+  const perMicrosecond = figureOf(measurement, 'createsPerSecond') / 1e6;
+  const figures = ['loadCpu', 'serverCpu', 'databaseCpu'] as const;
+  const cores = figures.map((figure) => figureOf(measurement, figure) * perMicrosecond);
+  return cores.map((value) => (Number.isNaN(value) ? '–' : value.toFixed(2))).join(', ');
 }
 
 /**
- * The median of the ratios of each round, in which both met the same noise. Its interval is between two of the sorted ratios, as far
- * from the middle as a series of fair coins lies with 95 %: that asks nothing of how the ratios are spread. Few rounds have none.
+ * The median of the ratios of each round, in which both met the same noise. Its interval is between two of the sorted
+ * ratios, as far from the middle as a series of fair coins lies with 95 %: that asks nothing of how the ratios are
+ * spread. Few rounds have none.
  */
 function ratioText(first: Measurement, other: Measurement, figure: keyof Round): string {
-  const ratios = first.rounds.map((round, index) => round[figure] / (other.rounds[index]?.[figure] ?? NaN));
+  // The last round may be interrupted.
+  const complete = first.rounds.slice(0, other.rounds.length);
+  const ratios = complete.map((round, index) => round[figure] / (other.rounds[index]?.[figure] ?? NaN));
   const sorted = ratios.toSorted((a, b) => a - b);
   const rank = Math.floor((sorted.length - DEVIATIONS * Math.sqrt(sorted.length)) / 2);
   const [low, high] = [sorted[rank - 1], sorted[sorted.length - rank]];
@@ -77,59 +93,14 @@ function ratioText(first: Measurement, other: Measurement, figure: keyof Round):
   return low === undefined || high === undefined ? text : `${text} (${numberText(low)} to ${numberText(high)})`;
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
-}
-
-/** A table of Markdown that can be read as it is. The first column is text, the others are numbers. */
+/** A table of Markdown that can be read as it is. The first two columns are text, the others are numbers. */
 function alignedTable(rows: readonly (readonly string[])[]): string {
   const [header = [], ...body] = rows;
   const widths = header.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
-  const rule = widths.map((width, column) => (column === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  const isText = (column: number): boolean => column < 2;
+  const rule = widths.map((width, column) => (isText(column) ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
   const lines = [header, rule, ...body].map((row) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))),
+    row.map((cell, column) => (isText(column) ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))),
   );
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-/** Two bars for each target: how much it does, and how long it takes. An SVG on a transparent background. */
-export function drawChart(measurements: readonly Measurement[]): string {
-  const shown = measurements.filter(({ connections }) => connections === CHART_CONNECTIONS);
-  const [left, right] = [LABELS, LABELS + BARS + GAP];
-  const title = `Creates at ${CHART_CONNECTIONS} connections`;
-  const lines = [
-    text(0, 20, title, 'font-weight="bold"'),
-    text(left, 46, 'creates/s (more is better)'),
-    text(right, 46, '99th percentile, ms (less is better)'),
-    ...shown.map((one, row) => text(LABELS - 10, middleOf(row), one.title, 'text-anchor="end"')),
-    ...bars(left, shown, 'createsPerSecond'),
-    ...bars(right, shown, 'p99'),
-  ];
-  const size = `${LABELS + 2 * (BARS + GAP)} ${TOP + shown.length * ROW + 8}`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="13">
-${lines.join('\n')}
-</svg>
-`;
-}
-
-function bars(x: number, shown: readonly Measurement[], figure: 'createsPerSecond' | 'p99'): string[] {
-  const longest = Math.max(...shown.map((one) => figureOf(one, figure)));
-  return shown.flatMap((one, row) => {
-    const value = figureOf(one, figure);
-    const width = (value / longest) * BARS;
-    const colour = one.title.startsWith('plant store') ? OURS : OTHERS;
-    const bar = `<rect x="${x}" y="${middleOf(row) - 9}" width="${width.toFixed(1)}" height="18" rx="2" fill="${colour}"/>`;
-    return [bar, text(x + width + 6, middleOf(row), numberText(value))];
-  });
-}
-
-function middleOf(row: number): number {
-  return TOP + row * ROW + ROW / 2;
-}
-
-function text(x: number, y: number, content: string, style = 'text-anchor="start"'): string {
-  const place = `x="${x.toFixed(1)}" y="${y}" dominant-baseline="middle" ${style}`;
-  return `<text ${place} fill="${TEXT}">${content.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</text>`;
 }

@@ -8,6 +8,8 @@ import { accepts, freePort } from '../test/support/http/free-port.js';
 
 export const ACCESS_TOKEN = 'a-token-for-the-benchmark-0123456789';
 
+const run = promisify(execFile);
+
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
 
@@ -18,44 +20,61 @@ const GO_MISSING = 'Go is left out: on Debian, apt-get install golang-go golang-
 /** A server that creates plants. It listens on `PORT` of 127.0.0.1, and accepts the token in `ACCESS_TOKENS`. */
 export interface Target {
   readonly title: string;
+  /** With its version. */
+  readonly runtime: string;
   readonly program: string;
   readonly args: readonly string[];
   /** The build of the store whose `migrate` makes its tables. */
   readonly build: string;
+  /** Not a peer of it. */
+  readonly isStore: boolean;
+}
+
+/** A Node.js that targets run on. */
+export type Node = Pick<Target, 'runtime' | 'program'>;
+
+/** @param program its executable */
+export async function findNode(program: string): Promise<Node> {
+  const { stdout } = await run(program, ['--version']);
+  return { runtime: `Node.js ${stdout.trim()}`, program };
 }
 
 /** The store as the image runs it. @param build the folder of a build */
-export function storeTarget(title: string, build: string): Target {
-  const args = [join(build, 'main.js')];
-  return { title, program: process.execPath, args, build };
+export function storeTarget(node: Node, title: string, build: string): Target {
+  return { ...node, title, args: [join(build, 'main.js')], build, isStore: true };
 }
 
-/** Services that do the same as the store, as they are usually written. The one in Go is left out if there is no Go here. */
-export async function buildPeers(): Promise<Target[]> {
-  const peers = [
-    scriptTarget('Fastify + postgres.js', 'fastify', 'postgres.js'),
-    scriptTarget('Fastify + pg', 'fastify', 'pg'),
-    scriptTarget('Nest + Prisma, as documented', 'nest-prisma'),
+/** Services that do the same as the store, as they are usually written. */
+export function nodePeers(node: Node): Target[] {
+  return [
+    batchingPeer(node),
+    scriptTarget(node, 'Fastify + postgres.js', 'fastify', 'postgres.js'),
+    scriptTarget(node, 'Fastify + pg', 'fastify', 'pg'),
+    scriptTarget(node, 'Nest + Prisma, as documented', 'nest-prisma'),
   ];
-  if (existsSync(join(GO_PACKAGES, 'src/github.com/jackc/pgx/v4'))) {
-    peers.push({ title: 'Go, net/http + pgx', program: await buildGoPeer(), args: [], build: 'dist' });
-  } else {
+}
+
+/** What a good engineer writes in an afternoon who knows that a batch is cheaper. */
+export function batchingPeer(node: Node): Target {
+  return scriptTarget(node, 'Fastify + pg, in batches', 'fastify', 'batches');
+}
+
+/** It is left out if there is no Go here. */
+export async function goPeers(): Promise<Target[]> {
+  if (!existsSync(join(GO_PACKAGES, 'src/github.com/jackc/pgx/v4'))) {
     console.error(`  ${GO_MISSING}`);
+    return [];
   }
-  return peers;
+  const [program, env] = ['bench/dist/go-pgx', { ...process.env, GO111MODULE: 'off', GOPATH: GO_PACKAGES }];
+  await run('go', ['build', '-o', program, 'bench/peers/go-pgx.go'], { env });
+  const { stdout } = await run('go', ['env', 'GOVERSION']);
+  const runtime = stdout.trim().replace('go', 'Go ');
+  return [{ title: 'Go, net/http + pgx', runtime, program, args: [], build: 'dist', isStore: false }];
 }
 
-/** A script of `peers/`, as it is compiled. All paths are those of the package, in whose folder npm calls the benchmark. */
-function scriptTarget(title: string, name: string, ...args: string[]): Target {
-  return { title, program: process.execPath, args: [`bench/dist/bench/peers/${name}.js`, ...args], build: 'dist' };
-}
-
-async function buildGoPeer(): Promise<string> {
-  const program = 'bench/dist/go-pgx';
-  await promisify(execFile)('go', ['build', '-o', program, 'bench/peers/go-pgx.go'], {
-    env: { ...process.env, GO111MODULE: 'off', GOPATH: GO_PACKAGES },
-  });
-  return program;
+/** A script of `peers/`, as it is compiled. npm calls the benchmark in the folder of the package. */
+function scriptTarget(node: Node, title: string, name: string, ...args: string[]): Target {
+  return { ...node, title, args: [`bench/dist/bench/peers/${name}.js`, ...args], build: 'dist', isStore: false };
 }
 
 /** A target in a process of its own. */
@@ -65,7 +84,6 @@ export class TargetServer {
   private readonly closed: Promise<unknown>;
 
   private constructor(
-    private readonly title: string,
     readonly port: number,
     private readonly child: ChildProcess,
   ) {
@@ -96,12 +114,14 @@ export class TargetServer {
       // Not in the terminal's process group: on Ctrl-C the benchmark ends it.
       detached: true,
     });
-    const server = new TargetServer(title, port, child);
-    try {
-      await server.listening();
-    } catch (error) {
-      await server.stop();
-      throw error;
+    const server = new TargetServer(port, child);
+    const deadline = performance.now() + START_TIMEOUT_MS;
+    while (!(await accepts(port))) {
+      if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+        await server.stop();
+        throw new Error(`${title} did not start: ${server.output}`);
+      }
+      await sleep(5);
     }
     return server;
   }
@@ -111,14 +131,5 @@ export class TargetServer {
     const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     await this.closed;
     clearTimeout(timer);
-  }
-
-  private async listening(): Promise<void> {
-    const deadline = performance.now() + START_TIMEOUT_MS;
-    while (!(await accepts(this.port))) {
-      const hasEnded = this.child.exitCode !== null || this.child.signalCode !== null;
-      if (hasEnded || performance.now() > deadline) throw new Error(`${this.title} did not start: ${this.output}`);
-      await sleep(5);
-    }
   }
 }

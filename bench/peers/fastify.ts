@@ -2,12 +2,15 @@ import fastify from 'fastify';
 import { timingSafeEqual } from 'node:crypto';
 import pg from 'pg';
 import postgres from 'postgres';
+import { insertInBatches } from './batches.js';
 
-interface NewPlant {
+export interface NewPlant {
   id: number;
   name: string;
   tag?: string;
 }
+
+type Insert = (plant: NewPlant) => Promise<unknown>;
 
 /** By which Fastify validates requests and writes answers. */
 const SCHEMA = {
@@ -28,7 +31,12 @@ const SCHEMA = {
 
 const { ACCESS_TOKENS = '', DATABASE_URL = '', PORT } = process.env;
 const expected = Buffer.from(`Bearer ${ACCESS_TOKENS}`);
-const insert = process.argv[2] === 'pg' ? insertByPg() : insertByPostgres();
+const INSERTS: Record<string, () => Insert> = {
+  pg: insertByPg,
+  'postgres.js': insertByPostgres,
+  batches: () => insertInBatches(new pg.Pool({ connectionString: DATABASE_URL, max: 10 })),
+};
+const insert = (INSERTS[process.argv[2] ?? ''] ?? insertByPg)();
 // What is no string is refused, and not made one.
 const app = fastify({ ajv: { customOptions: { coerceTypes: false } } });
 
@@ -46,14 +54,14 @@ app.post<{ Body: NewPlant }>('/plants', { schema: SCHEMA }, async ({ body }) => 
 await app.listen({ port: Number(PORT), host: '127.0.0.1' });
 
 /** A statement with a name is prepared once for each connection. */
-function insertByPg(): (plant: NewPlant) => Promise<unknown> {
+function insertByPg(): Insert {
   const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 10 });
   const text = 'INSERT INTO plants (id, name, tag) VALUES ($1, $2, $3)';
   return ({ id, name, tag }) => pool.query({ name: 'create-plant', text, values: [id, name, tag] });
 }
 
 /** It prepares statements by itself, and sends several over one connection without waiting for the answers between them. */
-function insertByPostgres(): (plant: NewPlant) => Promise<unknown> {
+function insertByPostgres(): Insert {
   const sql = postgres(DATABASE_URL, { max: 10 });
   return async ({ id, name, tag }) =>
     await sql`INSERT INTO plants (id, name, tag) VALUES (${id}, ${name}, ${tag ?? null})`;
