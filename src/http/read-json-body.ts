@@ -1,11 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { MIMEType } from 'node:util';
-import { deserialize, serialize } from 'node:v8';
-import { bodyTooLarge, missingBody, unreadableBody, unsupportedMedia } from '../errors/api-error.js';
+import { getHeapStatistics } from 'node:v8';
+import {
+  bodyTooLarge,
+  malformedRequest,
+  missingBody,
+  overloaded,
+  unreadableBody,
+  unsupportedMedia,
+} from '../errors/api-error.js';
 import { quote } from '../util/text.js';
-import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { type JsonObject, JsonSyntaxError, parseExactJson } from './exact-json.js';
 import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
 
@@ -39,9 +45,7 @@ export async function readJsonBody(
   const bytes = await readBytes(message, nodeResponse(response), limit);
   // An adapter may have read the body and left an empty stream.
   if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(NO_BYTES);
-  const object = parseObject(bytes, names);
-  if (bytes.length >= MIN_COUNTED_BYTES) copyStrings(object);
-  return object;
+  return parseObject(bytes, names);
 }
 
 function announcesBody(request: IncomingMessage): boolean {
@@ -106,10 +110,78 @@ function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   }
 }
 
-/** Copies the strings. In V8 a substring keeps the whole text in memory. */
-function copyStrings(object: JsonObject): void {
-  for (const [key, value] of Object.entries(object)) {
-    // This keeps lone surrogates, which UTF-8 would lose. They are reported later.
-    if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
+/** What all bodies together may take. An eighth, because a body is copied several times until its plant is stored. */
+export const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
+/** Smaller bodies are not counted: even those of all connections take little. */
+const MIN_COUNTED_BYTES = 16 * 1024;
+let reservedBytes = 0;
+
+/** Counts a body until its request is answered or its connection is lost. @throws ApiError 50301 */
+function reserve(bytes: number, { socket }: IncomingMessage, response: ServerResponse): void {
+  if (bytes <= MIN_COUNTED_BYTES) return;
+  if (reservedBytes + bytes > MAX_BODIES_BYTES) throw overloaded();
+  reservedBytes += bytes;
+  const release = (): void => {
+    reservedBytes -= bytes;
+    response.off('close', release);
+    socket.off('close', release);
+  };
+  // A pipelined answer that never got its turn emits no `close` event.
+  response.on('close', release);
+  socket.on('close', release);
+}
+
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/** Keeps the answer to `Expect: 100-continue` for the reader of the body, which comes after the guard. */
+export function deferContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
+}
+
+async function readBytes(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
+  const { 'content-length': announced } = request.headers;
+  const length = Number(announced ?? 0);
+  if (length > limit) throw bodyTooLarge(limit);
+  if (awaitingContinue.delete(request)) response.writeContinue();
+  // Most bodies are small and arrive together with the headers.
+  if (length > 0 && request.readableLength === length && !request.destroyed) {
+    const bytes = request.read() as Buffer;
+    // Without this the stream never ends, and the connection carries no other request.
+    request.resume();
+    return bytes;
   }
+  const capacity = length || Math.min(limit, MIN_COUNTED_BYTES);
+  reserve(capacity, request, response);
+  // In a list, a chunk of one byte would keep the whole buffer that it was read into.
+  let buffer = Buffer.allocUnsafe(capacity);
+  let size = 0;
+  const add = (chunk: Buffer): void => {
+    if (size + chunk.length > limit) throw bodyTooLarge(limit);
+    if (size + chunk.length > buffer.length) {
+      reserve(limit, request, response);
+      buffer = Buffer.concat([buffer], limit);
+    }
+    size += chunk.copy(buffer, size);
+  };
+  await new Promise<void>((resolve, reject) => {
+    const settle = (failure?: Error): void => {
+      request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
+      if (failure) reject(failure);
+      else resolve();
+    };
+    const onData = (chunk: Buffer): void => {
+      try {
+        add(chunk);
+      } catch (failure) {
+        settle(failure as Error);
+      }
+    };
+    const onClose = (cause?: Error): void => {
+      settle(malformedRequest('The connection was closed before the whole body had arrived.', cause));
+    };
+    request.on('data', onData).on('end', settle).on('close', onClose).on('error', onClose);
+    // Its event does not come again.
+    if (request.destroyed) onClose();
+  });
+  return buffer.subarray(0, size);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SimulatedTime } from '../../test/support/simulation.js';
-import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
+import { MAX_BODIES_BYTES } from '../http/read-json-body.js';
 import { DatabaseOverloadedError, isUndecided } from '../prisma/database.errors.js';
 import { BatchWriter } from './batch-writer.js';
 import { PlantsMetrics } from './plants.metrics.js';

@@ -1,4 +1,4 @@
-import { MAX_BODIES_BYTES } from '../http/body-bytes.js';
+import { MAX_BODIES_BYTES } from '../http/read-json-body.js';
 import { DatabaseOverloadedError, isPlantRejected, PlantLeftOutError } from '../prisma/database.errors.js';
 import type { PlantRecord, PlantTable } from './plants.repository.js';
 import type { PlantsMetrics } from './plants.metrics.js';
