@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { MIMEType } from 'node:util';
-import { getHeapStatistics } from 'node:v8';
+import { deserialize, getHeapStatistics, serialize } from 'node:v8';
 import {
   bodyTooLarge,
   malformedRequest,
@@ -21,7 +21,7 @@ import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type Pla
  *
  * @param limit the most bytes that the body may have
  * @param names the members to return; the syntax of the others is checked
- * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301; Error if a parser read the body and kept no bytes
+ * @throws ApiError 40001, 40002, 40010, 41300, 41500 or 50301; Error if a parser read the body and kept no bytes
  */
 export async function readJsonBody(
   request: PlatformRequest,
@@ -47,6 +47,11 @@ export async function readJsonBody(
   if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(NO_BYTES);
   return parseObject(bytes, names);
 }
+
+const NO_BYTES =
+  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's";
+const NO_BUFFER =
+  'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
 
 function announcesBody(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
@@ -85,40 +90,22 @@ function parseMediaType(type: string): MIMEType | undefined {
   }
 }
 
-const NO_BYTES =
-  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's";
-const NO_BUFFER =
-  'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
+const awaitingContinue = new WeakSet<IncomingMessage>();
 
-function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
-  if (bytes.length === 0) throw missingBody('The body is empty');
-  if (!isUtf8(bytes)) throw unreadableBody('The body is not valid UTF-8. JSON is always sent as UTF-8.');
-  const text = bytes.toString('utf8');
-  if (text.startsWith('\uFEFF'))
-    throw unreadableBody('The body begins with a byte order mark. JSON is sent without one.');
-  try {
-    const members = parseExactJson(text, names);
-    if (members === undefined) throw missingBody('The body is JSON, but not an object');
-    return members;
-  } catch (cause) {
-    if (!(cause instanceof JsonSyntaxError)) throw cause;
-    const before = text.slice(0, cause.position);
-    let line = 1;
-    for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line += 1;
-    const place = `line ${line}, column ${before.length - before.lastIndexOf('\n')}`;
-    throw unreadableBody(`The body is not JSON: ${cause.message}, at ${place}.`, cause);
-  }
+/** Keeps the answer to `Expect: 100-continue` for the reader of the body, which comes after the guard. */
+export function deferContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
 }
 
-/** What all bodies together may take. An eighth, because a body is copied several times until its plant is stored. */
+/** Bodies up to this size are not counted, and their buffer is not larger: even those of all connections take little. */
+const SMALL_BYTES = 16 * 1024;
+/** What all other bodies together may take. An eighth, because a body is copied several times until it is stored. */
 export const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
-/** Smaller bodies are not counted: even those of all connections take little. */
-const MIN_COUNTED_BYTES = 16 * 1024;
 let reservedBytes = 0;
 
-/** Counts a body until its request is answered or its connection is lost. @throws ApiError 50301 */
+/** Counts a body before it is read, until its request is answered or its connection is lost. @throws ApiError 50301 */
 function reserve(bytes: number, { socket }: IncomingMessage, response: ServerResponse): void {
-  if (bytes <= MIN_COUNTED_BYTES) return;
+  if (bytes <= SMALL_BYTES) return;
   if (reservedBytes + bytes > MAX_BODIES_BYTES) throw overloaded();
   reservedBytes += bytes;
   const release = (): void => {
@@ -131,16 +118,8 @@ function reserve(bytes: number, { socket }: IncomingMessage, response: ServerRes
   socket.on('close', release);
 }
 
-const awaitingContinue = new WeakSet<IncomingMessage>();
-
-/** Keeps the answer to `Expect: 100-continue` for the reader of the body, which comes after the guard. */
-export function deferContinue(request: IncomingMessage): void {
-  awaitingContinue.add(request);
-}
-
 async function readBytes(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
-  const { 'content-length': announced } = request.headers;
-  const length = Number(announced ?? 0);
+  const length = Number(request.headers['content-length'] ?? 0);
   if (length > limit) throw bodyTooLarge(limit);
   if (awaitingContinue.delete(request)) response.writeContinue();
   // Most bodies are small and arrive together with the headers.
@@ -150,7 +129,7 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
     request.resume();
     return bytes;
   }
-  const capacity = length || Math.min(limit, MIN_COUNTED_BYTES);
+  const capacity = length || Math.min(limit, SMALL_BYTES);
   reserve(capacity, request, response);
   // In a list, a chunk of one byte would keep the whole buffer that it was read into.
   let buffer = Buffer.allocUnsafe(capacity);
@@ -164,24 +143,48 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
     size += chunk.copy(buffer, size);
   };
   await new Promise<void>((resolve, reject) => {
-    const settle = (failure?: Error): void => {
-      request.off('data', onData).off('end', settle).off('close', onClose).off('error', onClose);
-      if (failure) reject(failure);
-      else resolve();
-    };
     const onData = (chunk: Buffer): void => {
       try {
         add(chunk);
       } catch (failure) {
-        settle(failure as Error);
+        request.off('data', onData);
+        reject(failure as Error);
       }
     };
     const onClose = (cause?: Error): void => {
-      settle(malformedRequest('The connection was closed before the whole body had arrived.', cause));
+      const message = 'The connection was closed before the whole body had arrived.';
+      if (!request.readableEnded) reject(malformedRequest(message, cause));
     };
-    request.on('data', onData).on('end', settle).on('close', onClose).on('error', onClose);
+    request.on('data', onData).on('end', resolve).on('close', onClose).on('error', onClose);
     // Its event does not come again.
     if (request.destroyed) onClose();
   });
   return buffer.subarray(0, size);
+}
+
+function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
+  if (bytes.length === 0) throw missingBody('The body is empty');
+  if (!isUtf8(bytes)) throw unreadableBody('The body is not valid UTF-8. JSON is always sent as UTF-8.');
+  const text = bytes.toString('utf8');
+  if (text.startsWith('\uFEFF'))
+    throw unreadableBody('The body begins with a byte order mark. JSON is sent without one.');
+  try {
+    const members = parseExactJson(text, names);
+    if (members === undefined) throw missingBody('The body is JSON, but not an object');
+    if (bytes.length > SMALL_BYTES) copyStrings(members);
+    return members;
+  } catch (cause) {
+    if (!(cause instanceof JsonSyntaxError)) throw cause;
+    const lines = text.slice(0, cause.position).split('\n');
+    const place = `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
+    throw unreadableBody(`The body is not JSON: ${cause.message}, at ${place}.`, cause);
+  }
+}
+
+/** In V8 a part of a text keeps the whole text in memory: 10,000 waiting plants of short names would keep a gigabyte. */
+function copyStrings(members: JsonObject): void {
+  for (const [key, value] of Object.entries(members)) {
+    // This keeps lone surrogates, which UTF-8 would lose. They are reported later.
+    if (typeof value === 'string') members[key] = deserialize(serialize(value)) as string;
+  }
 }

@@ -28,7 +28,12 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
     // the store in the wrong folder. A redirected browser keeps the fragment.
     const isOther = [`${PAGE}/`, `${PAGE}/index.html`].includes(path) || (query !== undefined && path !== DOCUMENT);
     if (isRead && isOther) response.redirect(302, '../'.repeat(path.split('/').length - 2) + PAGE.slice(1));
-    else next();
+    else if (response.socket !== null) next();
+    // Other answers are before it. If the connection is lost meanwhile, Express would keep the file open for ever.
+    else
+      response.once('socket', () => {
+        next();
+      });
   });
   SwaggerModule.setup(PAGE, app, document, {
     jsonDocumentUrl: DOCUMENT,

@@ -119,16 +119,17 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
     expect(await storedPlants(target())).toEqual([]);
   });
 
-  it.each([
-    ['header', () => 'POST /plants HTTP/1.1\r\nX-Slow: '],
-    ['body', () => postHead(target().basePath, ' '.repeat(100))],
-  ])('should refuse one that has not arrived though its %s never stops', async (_, beginning) => {
+  it.each<[part: string, beginning: () => string, error: number]>([
+    ['header', () => 'POST /plants HTTP/1.1\r\nX-Slow: ', 40800],
+    ['body', () => postHead(target().basePath, ' '.repeat(100)), 40800],
+    ['body, which is refused,', () => postHead(target().basePath, ' '.repeat(100), BAD_TOKEN), 40101],
+  ])('should end the connection of one that has not arrived though its %s never stops', async (_, beginning, error) => {
     using connection = await RawConnection.open(target().port);
     connection.send(beginning());
     const drip = setInterval(() => {
       connection.send(' ');
     }, milliseconds / 10);
-    await expectAnswers(target(), connection, 40800, CLOSED).finally(() => {
+    await expectAnswers(target(), connection, error, CLOSED).finally(() => {
       clearInterval(drip);
     });
   });
