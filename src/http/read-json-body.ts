@@ -121,6 +121,8 @@ function reserve(bytes: number, { socket }: IncomingMessage, response: ServerRes
 async function readBytes(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > limit) throw bodyTooLarge(limit);
+  const capacity = length || Math.min(limit, SMALL_BYTES);
+  reserve(capacity, request, response);
   if (awaitingContinue.delete(request)) response.writeContinue();
   // Most bodies are small and arrive together with the headers.
   if (length > 0 && request.readableLength === length && !request.destroyed) {
@@ -129,8 +131,6 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
     request.resume();
     return bytes;
   }
-  const capacity = length || Math.min(limit, SMALL_BYTES);
-  reserve(capacity, request, response);
   // In a list, a chunk of one byte would keep the whole buffer that it was read into.
   let buffer = Buffer.allocUnsafe(capacity);
   let size = 0;

@@ -49,6 +49,17 @@ describe(createHttpServer.name, () => {
     expect(handedOver).toHaveBeenCalledTimes(32);
   });
 
+  it('should make no request of what comes behind one that ends its connection, and send the answer', async () => {
+    await open((_request, response) => response.end());
+    const handedOver = jest.fn();
+    server.on('request', handedOver);
+    client.write(`GET / HTTP/1.1\r\n\r\n${REQUEST.repeat(20_000)}`);
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    expect(String(answer)).toContain('"error":40010');
+    await until(() => client.closed);
+    expect(handedOver).toHaveBeenCalledTimes(1);
+  });
+
   it('should begin what comes in one go at once, and lose no byte of it', async () => {
     const lengths = [2, 0, 1, 70_000, 3, 300_000, 0, 16_384, 2];
     const received: number[] = [];

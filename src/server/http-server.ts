@@ -65,10 +65,10 @@ export function createHttpServer(
 
   const begin = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
     const connection = connections.get(request.socket);
-    if (connection === undefined || connection.isEnding) return;
+    if (connection === undefined) return;
     connection.last = response;
     connection.open += 1;
-    response.on('close', leaveInNextTurn);
+    response.on('close', onClose);
     const fault = faultOf(request) ?? unmet;
     if (fault === undefined) {
       listener(request, response);
@@ -77,20 +77,14 @@ export function createHttpServer(
     connection.isEnding = true;
     sendError(response, malformedRequest(fault), ERROR_STATUS);
   };
-  const leave = (response: ServerResponse): void => {
-    const connection = connections.get(response.req.socket);
-    if (connection !== undefined) connection.open -= 1;
+  const closed: Connection[] = [];
+  const endTurn = (): void => {
+    for (const connection of closed.splice(0)) connection.open -= 1;
   };
-  let closed: ServerResponse[] = [];
-  const leaveAll = (): void => {
-    const all = closed;
-    closed = [];
-    all.forEach(leave);
-  };
-  function leaveInNextTurn(this: ServerResponse): void {
-    if (closed.push(this) === 1) setImmediate(leaveAll);
+  function onClose(this: ServerResponse): void {
+    const connection = connections.get(this.req.socket);
+    if (connection !== undefined && closed.push(connection) === 1) setImmediate(endTurn);
   }
-
   server.on('request', begin);
   const beginExpecting = (request: IncomingMessage, response: ServerResponse): void => {
     const { expect = '' } = request.headers;
@@ -105,19 +99,20 @@ export function createHttpServer(
 
   /** Answers without a request of Node.js. The client would take it for an earlier answer, so it is sent last. */
   const answerLast = (socket: Socket, failure: ApiError): void => {
-    whenSent(connections.get(socket)?.last, () => {
+    const last = connections.get(socket)?.last;
+    const answer = (): void => {
       if (!socket.writable) return;
       const response = new classes.ServerResponse(new IncomingMessage(socket));
       response.assignSocket(socket);
       // The request never ends, so this ends our half of the connection, and later the other half.
       sendError(response, failure, ERROR_STATUS);
-    });
+    };
+    // A written response still holds its socket for a moment.
+    if (last === undefined || (last.writableFinished && last.socket === null)) answer();
+    else last.once('finish', answer);
   };
-
   server.on('connect', ({ socket }) => {
-    // Node.js has removed its own listeners. An error without a listener would end the process.
-    const cut = (): unknown => socket.destroy();
-    socket.on('error', cut).on('timeout', cut).resume();
+    discard(socket);
     answerLast(socket, methodNotAllowed({ Connection: 'close' }));
   });
 
@@ -147,7 +142,7 @@ export function createHttpServer(
 
 /**
  * The parser reads 64 KiB at a time, and neither a pause nor the end of a connection stops it on the way. An upgrade
- * does: Node.js removes the parser. So the request that is too much claims to be one. Real ones are ordinary requests.
+ * does: Node.js removes the parser. So a request that is not to begin claims to be one. Real ones are ordinary requests.
  */
 function trackConnections(server: Server, requestPrototype: IncomingMessage): Connections {
   const connections = new Map<Socket, Connection>();
@@ -157,15 +152,26 @@ function trackConnections(server: Server, requestPrototype: IncomingMessage): Co
   });
   Object.defineProperty(requestPrototype, 'upgrade', {
     get(this: IncomingMessage) {
-      const { open = 0, last } = connections.get(this.socket) ?? {};
+      const connection = connections.get(this.socket);
       // The parser asks again for the last request that it has handed over.
-      return this.method === 'CONNECT' || (open >= MAX_OPEN_REQUESTS && last?.req !== this);
+      if (connection === undefined || connection.last?.req === this) return false;
+      return this.method === 'CONNECT' || connection.isEnding || connection.open >= MAX_OPEN_REQUESTS;
     },
     // Node.js sets it for each request.
     set: () => undefined,
   });
-  server.on('upgrade', ({ socket }) => socket.destroy());
+  server.on('upgrade', ({ socket }) => {
+    // The last answer may still be on its way.
+    if (connections.get(socket)?.isEnding) discard(socket);
+    else socket.destroy();
+  });
   return connections;
+}
+
+/** Reads on without a parser. Node.js has removed its own listeners, and an error without one would end the process. */
+function discard(socket: Socket): void {
+  const cut = (): unknown => socket.destroy();
+  socket.on('error', cut).on('timeout', cut).resume();
 }
 
 /** The rule of HTTP that a request breaks. The parser of Node.js does not check these. */
@@ -178,13 +184,6 @@ function faultOf(request: IncomingMessage): string | undefined {
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return 'The only transfer coding that this service reads is "chunked", in HTTP/1.1.';
   return undefined;
-}
-
-/** Calls back when the response has left the connection. Only then can the connection carry another one or end. */
-function whenSent(response: ServerResponse | undefined, callback: () => void): void {
-  // A written response still holds its socket for a moment.
-  if (response && !(response.writableFinished && response.socket === null)) response.once('finish', callback);
-  else callback();
 }
 
 function clientErrorOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
