@@ -143,17 +143,20 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
     size += chunk.copy(buffer, size);
   };
   await new Promise<void>((resolve, reject) => {
+    const fail = (failure: Error): void => {
+      request.off('data', onData);
+      reject(failure);
+    };
     const onData = (chunk: Buffer): void => {
       try {
         add(chunk);
       } catch (failure) {
-        request.off('data', onData);
-        reject(failure as Error);
+        fail(failure as Error);
       }
     };
     const onClose = (cause?: Error): void => {
       const message = 'The connection was closed before the whole body had arrived.';
-      if (!request.readableEnded) reject(malformedRequest(message, cause));
+      if (!request.readableEnded) fail(malformedRequest(message, cause));
     };
     request.on('data', onData).on('end', resolve).on('close', onClose).on('error', onClose);
     // Its event does not come again.

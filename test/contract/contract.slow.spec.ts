@@ -1,4 +1,4 @@
-import { describe, it } from '@jest/globals';
+import { describe } from '@jest/globals';
 import { ValidationPipe, VersioningType } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
