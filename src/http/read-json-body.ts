@@ -134,22 +134,19 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
   // In a list, a chunk of one byte would keep the whole buffer that it was read into.
   let buffer = Buffer.allocUnsafe(capacity);
   let size = 0;
-  const add = (chunk: Buffer): void => {
-    if (size + chunk.length > limit) throw bodyTooLarge(limit);
-    if (size + chunk.length > buffer.length) {
-      reserve(limit, request, response);
-      buffer = Buffer.concat([buffer], limit);
-    }
-    size += chunk.copy(buffer, size);
-  };
-  await new Promise<void>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const fail = (failure: Error): void => {
       request.off('data', onData);
       reject(failure);
     };
     const onData = (chunk: Buffer): void => {
       try {
-        add(chunk);
+        if (size + chunk.length > limit) throw bodyTooLarge(limit);
+        if (size + chunk.length > buffer.length) {
+          reserve(limit, request, response);
+          buffer = Buffer.concat([buffer], limit);
+        }
+        size += chunk.copy(buffer, size);
       } catch (failure) {
         fail(failure as Error);
       }
@@ -158,11 +155,13 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
       const message = 'The connection was closed before the whole body had arrived.';
       if (!request.readableEnded) fail(malformedRequest(message, cause));
     };
-    request.on('data', onData).on('end', resolve).on('close', onClose).on('error', onClose);
+    request.on('data', onData).on('close', onClose).on('error', onClose);
+    request.on('end', () => {
+      resolve(buffer.subarray(0, size));
+    });
     // Its event does not come again.
     if (request.destroyed) onClose();
   });
-  return buffer.subarray(0, size);
 }
 
 function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
