@@ -31,7 +31,7 @@ export function sendJson(
   };
   const { req: request } = nodeResponse(response);
   // Node.js discards what is left of a refused body, for REQUEST_TIMEOUT at most. Then the connection goes on.
-  const isArriving = !request.complete;
+  const isArriving = !request.complete && !request.readableEnded;
   if (isArriving) request.resume();
   // Fastify may serialize a string again, so it gets bytes. Node sends a string together with the headers in one write.
   if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
