@@ -59,8 +59,7 @@ export function createHttpServer(
   server.timeout = REQUEST_TIMEOUT;
   server.on('timeout', (socket: Socket) => {
     // A client that does not read its answers would hold its connection for ever. Others still wait for an answer.
-    const isAwaited = !socket.writableEnded && connections.get(socket)?.last?.writableFinished !== true;
-    if (socket.writableLength > 0 || !isAwaited) socket.destroy();
+    if (socket.writableLength > 0 || connections.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
   const begin = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {

@@ -30,6 +30,16 @@ const UNREAD: [error: number, version: string, headers: RequestHeaders][] = [
 export function describeConnections(target: () => ContractTarget): void {
   const post = (body: string, headers?: RequestHeaders): string => postHead(target().basePath, body, headers) + body;
 
+  /** Reads only when all is sent. */
+  const upload = async (error: number, ...parts: (string | Buffer)[]): Promise<void> => {
+    using connection = await RawConnection.open(target().port);
+    connection.socket.pause();
+    connection.send(...parts);
+    while (connection.socket.writableLength > 0) await once(connection.socket, 'drain');
+    connection.socket.resume();
+    await expectAnswers(target(), connection, error);
+  };
+
   describe('a connection', () => {
     beforeEach(() => target().post(ROSE, { 'Idempotency-Key': 'key' }));
 
@@ -67,17 +77,14 @@ export function describeConnections(target: () => ContractTarget): void {
         const isChunked = 'Transfer-Encoding' in headers;
         const framed = isChunked ? [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'] : [body];
         const head = postHead(target().basePath, body, headers).replace('HTTP/1.1', `HTTP/${version}`);
-        const upload = async (): Promise<void> => {
-          using connection = await RawConnection.open(target().port);
-          connection.socket.pause();
-          connection.send(head, ...framed);
-          while (connection.socket.writableLength > 0) await once(connection.socket, 'drain');
-          connection.socket.resume();
-          await expectAnswers(target(), connection, error);
-        };
-        await Promise.all(Array.from({ length: 10 }, upload));
+        await Promise.all(Array.from({ length: 10 }, () => upload(error, head, ...framed)));
       },
     );
+
+    it('should carry a 40010 to ten clients whose chunks are broken, and who send on', async () => {
+      const parts = [post('', CHUNKED), 'zz\r\n', Buffer.alloc(20_000_000, ' ')];
+      await Promise.all(Array.from({ length: 10 }, () => upload(40010, ...parts)));
+    });
 
     it('should write nothing if it ends before the body does, and do no harm if it breaks', async () => {
       const bytes = post(FERN);
