@@ -76,7 +76,7 @@ export class Environment {
   JWT_JWKS_URL?: string;
   @Variable('Required "typ" of a JWT: at+jwt, that of RFC 9068', JWT_TYP, word)
   JWT_TYP?: 'at+jwt';
-  @Variable('Maximum size of a request body in bytes', BODY_LIMIT, number)
+  @Variable('Maximum size of a request body in bytes, up to 1048576', BODY_LIMIT, number)
   BODY_LIMIT = DEFAULT_BODY_LIMIT;
   @Variable('Creates that may wait; more are answered with 50301', WRITE_QUEUE_LIMIT, number)
   WRITE_QUEUE_LIMIT = DEFAULT_WRITE_QUEUE_LIMIT;

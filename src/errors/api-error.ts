@@ -112,10 +112,6 @@ export const idempotencyKeyReused = (id: bigint): ApiError =>
 export const bodyTooLarge = (limit: number): ApiError =>
   new ApiError(41300, `The body is larger than ${limit} bytes, the most that this service reads.`);
 
-/** A body in tiny chunks takes far longer to read than to send. */
-export const tooManyChunks = (limit: number): ApiError =>
-  new ApiError(41300, `The body comes in more than ${limit} chunks. Send it in fewer, larger ones.`, CLOSE);
-
 export const unsupportedMedia = (found: string): ApiError =>
   new ApiError(41500, `${found}. The body must be application/json in utf-8; send it uncompressed.`);
 

@@ -20,7 +20,7 @@ export const ERROR_CATALOGUE = {
   40800: { meaning: 'the request did not arrive in time', retry: 'yes' },
   40901: { meaning: 'id taken', retry: 'no' },
   40902: { meaning: 'this plant was created with this idempotency key and other fields', retry: 'no' },
-  41300: { meaning: 'body too large, or in too many chunks', retry: 'no' },
+  41300: { meaning: 'body too large', retry: 'no' },
   41500: { meaning: 'media type, charset or encoding not supported', retry: 'no' },
   43100: { meaning: 'request line and header fields too large', retry: 'no' },
   50000: { meaning: 'internal error; details only in the log, under the request id', retry: 'unknown' },

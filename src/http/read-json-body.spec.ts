@@ -1,4 +1,4 @@
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { JsonNumber, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
-import { readJsonBody } from './read-json-body.js';
+import { MAX_BODIES_BYTES, readJsonBody } from './read-json-body.js';
 
 const alphabet = fc.constantFrom(
   ...'{}[]",:\\/ \t\n0123456789-+.eEtrufalsn\u0000x'.split(''),
@@ -103,6 +103,23 @@ describe(readJsonBody.name, () => {
     expect(all).toMatchObject(Array(21).fill({ name, tag: '\ud800' }));
   });
 
+  it('should reserve the memory of a body before it is read, and free it with the answer or the connection', async () => {
+    const headers = { 'content-type': 'application/json', 'content-length': String(MEBIBYTE) };
+    const begin = (): { response: ServerResponse; outcome: Promise<unknown> } => {
+      const request = Object.assign(new IncomingMessage(new Socket()), { headers });
+      const response = new ServerResponse(request);
+      return { response, outcome: readJsonBody(request, response, MEBIBYTE, []).catch((error: unknown) => error) };
+    };
+    const held = Array.from({ length: Math.floor(MAX_BODIES_BYTES / MEBIBYTE) }, begin);
+    const [first, second] = held;
+    expect(await begin().outcome).toMatchObject({ error: 50301 });
+    first?.response.emit('close');
+    second?.response.req.socket.emit('close');
+    held.push(begin(), begin());
+    expect(await begin().outcome).toMatchObject({ error: 50301 });
+    for (const { response } of held) response.emit('close');
+  });
+
   it('should take the bytes that were kept, and no more of them than of any other body', async () => {
     expect(await read('{"id":1,"name":"Rose"}', true)).toMatchObject({ name: 'Rose' });
     await expect(read('{}'.padEnd(MEBIBYTE + 1), true)).rejects.toMatchObject({ error: 41300 });
@@ -121,19 +138,5 @@ describe(readJsonBody.name, () => {
     const request = Object.assign(new IncomingMessage(new Socket()), { headers });
     await end(request);
     await expect(readJsonBody(request, new ServerResponse(request), 9, [])).rejects.toMatchObject(failure);
-  });
-
-  it('should take the only body, however large, and no other one beside it', async () => {
-    const heap_size_limit = 72 * MEBIBYTE;
-    jest.unstable_mockModule('node:v8', () => ({ getHeapStatistics: () => ({ heap_size_limit }) }));
-    jest.resetModules();
-    const { readBytes } = await import('./body-bytes.js');
-    const [only, other] = [new IncomingMessage(new Socket()), new IncomingMessage(new Socket())];
-    const [large, refused] = [only, other].map((request) => readBytes(request, new ServerResponse(request), Infinity));
-    only.emit('data', Buffer.alloc(8 * MEBIBYTE));
-    other.emit('data', Buffer.alloc(MEBIBYTE / 2));
-    await expect(refused).rejects.toMatchObject({ error: 50301 });
-    only.push(null);
-    expect((await large)?.length).toBe(8 * MEBIBYTE);
   });
 });

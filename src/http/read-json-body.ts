@@ -1,11 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import { MIMEType } from 'node:util';
-import { deserialize, serialize } from 'node:v8';
-import { bodyTooLarge, missingBody, unreadableBody, unsupportedMedia } from '../errors/api-error.js';
+import { deserialize, getHeapStatistics, serialize } from 'node:v8';
+import {
+  bodyTooLarge,
+  malformedRequest,
+  missingBody,
+  overloaded,
+  unreadableBody,
+  unsupportedMedia,
+} from '../errors/api-error.js';
 import { quote } from '../util/text.js';
-import { MIN_COUNTED_BYTES, readBytes } from './body-bytes.js';
 import { type JsonObject, JsonSyntaxError, parseExactJson } from './exact-json.js';
 import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
 
@@ -15,7 +21,7 @@ import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type Pla
  *
  * @param limit the most bytes that the body may have
  * @param names the members to return; the syntax of the others is checked
- * @throws ApiError 40001, 40002, 40010, 40800, 41300, 41500 or 50301; Error if a parser read the body and kept no bytes
+ * @throws ApiError 40001, 40002, 40010, 41300, 41500 or 50301; Error if a parser read the body and kept no bytes
  */
 export async function readJsonBody(
   request: PlatformRequest,
@@ -39,10 +45,13 @@ export async function readJsonBody(
   const bytes = await readBytes(message, nodeResponse(response), limit);
   // An adapter may have read the body and left an empty stream.
   if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(NO_BYTES);
-  const object = parseObject(bytes, names);
-  if (bytes.length >= MIN_COUNTED_BYTES) copyStrings(object);
-  return object;
+  return parseObject(bytes, names);
 }
+
+const NO_BYTES =
+  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's";
+const NO_BUFFER =
+  'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
 
 function announcesBody(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
@@ -81,10 +90,79 @@ function parseMediaType(type: string): MIMEType | undefined {
   }
 }
 
-const NO_BYTES =
-  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's";
-const NO_BUFFER =
-  'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
+const awaitingContinue = new WeakSet<IncomingMessage>();
+
+/** Keeps the answer to `Expect: 100-continue` for the reader of the body, which comes after the guard. */
+export function deferContinue(request: IncomingMessage): void {
+  awaitingContinue.add(request);
+}
+
+/** Bodies up to this size are not counted, and their buffer is not larger: even those of all connections take little. */
+const SMALL_BYTES = 16 * 1024;
+/** What all other bodies together may take. An eighth, because a body is copied several times until it is stored. */
+export const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
+let reservedBytes = 0;
+
+/** Counts a body before it is read, until its request is answered or its connection is lost. @throws ApiError 50301 */
+function reserve(bytes: number, { socket }: IncomingMessage, response: ServerResponse): void {
+  if (bytes <= SMALL_BYTES) return;
+  if (reservedBytes + bytes > MAX_BODIES_BYTES) throw overloaded();
+  reservedBytes += bytes;
+  const release = (): void => {
+    reservedBytes -= bytes;
+    response.off('close', release);
+    socket.off('close', release);
+  };
+  // A pipelined answer that never got its turn emits no `close` event.
+  response.on('close', release);
+  socket.on('close', release);
+}
+
+async function readBytes(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
+  const length = Number(request.headers['content-length'] ?? 0);
+  if (length > limit) throw bodyTooLarge(limit);
+  const capacity = length || Math.min(limit, SMALL_BYTES);
+  reserve(capacity, request, response);
+  if (awaitingContinue.delete(request)) response.writeContinue();
+  // Most bodies are small and arrive together with the headers.
+  if (length > 0 && request.readableLength === length && !request.destroyed) {
+    const bytes = request.read() as Buffer;
+    // Without this the stream never ends, and the connection carries no other request.
+    request.resume();
+    return bytes;
+  }
+  // In a list, a chunk of one byte would keep the whole buffer that it was read into.
+  let buffer = Buffer.allocUnsafe(capacity);
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    const fail = (failure: Error): void => {
+      request.off('data', onData);
+      reject(failure);
+    };
+    const onData = (chunk: Buffer): void => {
+      try {
+        if (size + chunk.length > limit) throw bodyTooLarge(limit);
+        if (size + chunk.length > buffer.length) {
+          reserve(limit, request, response);
+          buffer = Buffer.concat([buffer], limit);
+        }
+        size += chunk.copy(buffer, size);
+      } catch (failure) {
+        fail(failure as Error);
+      }
+    };
+    const onClose = (cause?: Error): void => {
+      const message = 'The connection was closed before the whole body had arrived.';
+      if (!request.readableEnded) fail(malformedRequest(message, cause));
+    };
+    request.on('data', onData).on('close', onClose).on('error', onClose);
+    request.on('end', () => {
+      resolve(buffer.subarray(0, size));
+    });
+    // Its event does not come again.
+    if (request.destroyed) onClose();
+  });
+}
 
 function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   if (bytes.length === 0) throw missingBody('The body is empty');
@@ -95,21 +173,20 @@ function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   try {
     const members = parseExactJson(text, names);
     if (members === undefined) throw missingBody('The body is JSON, but not an object');
+    if (bytes.length > SMALL_BYTES) copyStrings(members);
     return members;
   } catch (cause) {
     if (!(cause instanceof JsonSyntaxError)) throw cause;
-    const before = text.slice(0, cause.position);
-    let line = 1;
-    for (let at = before.indexOf('\n'); at >= 0; at = before.indexOf('\n', at + 1)) line += 1;
-    const place = `line ${line}, column ${before.length - before.lastIndexOf('\n')}`;
+    const lines = text.slice(0, cause.position).split('\n');
+    const place = `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
     throw unreadableBody(`The body is not JSON: ${cause.message}, at ${place}.`, cause);
   }
 }
 
-/** Copies the strings. In V8 a substring keeps the whole text in memory. */
-function copyStrings(object: JsonObject): void {
-  for (const [key, value] of Object.entries(object)) {
+/** In V8 a part of a text keeps the whole text in memory: 10,000 waiting plants of short names would keep a gigabyte. */
+function copyStrings(members: JsonObject): void {
+  for (const [key, value] of Object.entries(members)) {
     // This keeps lone surrogates, which UTF-8 would lose. They are reported later.
-    if (typeof value === 'string') object[key] = deserialize(serialize(value)) as string;
+    if (typeof value === 'string') members[key] = deserialize(serialize(value)) as string;
   }
 }

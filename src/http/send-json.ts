@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
-import { discardBody } from './body-bytes.js';
 import { nodeResponse, type PlatformResponse } from './platform.js';
 import { REQUEST_ID_HEADER, requestContext, requestIdOf } from './request-context.js';
 
@@ -30,8 +29,11 @@ export function sendJson(
     [REQUEST_ID_HEADER]: requestIdOf(response),
     ...headers,
   };
+  const { req: request } = nodeResponse(response);
+  // Node.js discards what is left of a refused body, for REQUEST_TIMEOUT at most. Then the connection goes on.
+  const isArriving = !request.complete && !request.readableEnded;
+  if (isArriving) request.resume();
   // Fastify may serialize a string again, so it gets bytes. Node sends a string together with the headers in one write.
-  const isArriving = discardBody(nodeResponse(response).req);
   if ('raw' in response) response.code(status).headers(fields).send(Buffer.from(body));
   else {
     response.writeHead(status, fields);

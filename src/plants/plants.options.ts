@@ -1,6 +1,5 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { Allow } from 'class-validator';
-import { constants } from 'node:buffer';
 import { principalOf } from '../auth/token-verifier.js';
 import { type DatabaseOptions, IsDatabase } from '../prisma/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
@@ -16,10 +15,10 @@ export const PLANTS_MODULE = 'PlantsModule';
 export const LAZY_LOADING_UNSUPPORTED =
   'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
-export const DEFAULT_BODY_LIMIT = 1_048_576;
+/** That of Express. */
+export const DEFAULT_BODY_LIMIT = 102_400;
 export const DEFAULT_WRITE_QUEUE_LIMIT = 10_000;
-// A longer body would not fit into a string.
-export const BODY_LIMIT = wholeNumber(1, constants.MAX_STRING_LENGTH, ' of bytes');
+export const BODY_LIMIT = wholeNumber(1, 1_048_576, ' of bytes');
 export const WRITE_QUEUE_LIMIT = wholeNumber(1, 1_000_000);
 export const ERROR_STATUSES = oneOf('contract', 'semantic');
 
@@ -28,7 +27,7 @@ export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @IsDatabase()
   database!: DatabaseOptions;
-  /** Maximum size of a body in bytes. A larger one is answered with 41300. @defaultValue 1048576 */
+  /** Maximum size of a body in bytes, 1 to 1048576. A larger one is answered with 41300. @defaultValue 102400 */
   @ShouldBe(...BODY_LIMIT)
   bodyLimit = DEFAULT_BODY_LIMIT;
   /** Maximum number of waiting creates, 1 to 1000000. More are answered with 50301. @defaultValue 10000 */

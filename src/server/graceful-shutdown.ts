@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { requestTimeout } from '../errors/api-error.js';
 import type { ResponseHook } from '../http/request-context.js';
 import type { Environment } from '../config/environment.js';
-import type { Connections } from './connections.js';
+import type { Connections } from './http-server.js';
 
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
@@ -31,16 +31,13 @@ export class GracefulShutdown implements ResponseHook {
     });
   }
 
-  /** During the stop, answers say that their connection ends. */
+  /** During the stop, answers say that their connection ends. If a client pipelines, only the last one says so. */
   beforeHead(response: ServerResponse): void {
-    const { req: request } = response;
-    const connection = this.connections.bySocket.get(request.socket);
-    if (connection === undefined) return;
-    connection.bytesAnswered = request.socket.bytesRead;
-    // A refusal may be sent before the body has arrived.
-    if (!request.complete) request.once('end', () => (connection.bytesAnswered = request.socket.bytesRead));
-    // If a client pipelines, only the last answer ends the connection.
-    if (this.isClosing && connection.waiting === 0) response.shouldKeepAlive = false;
+    if (!this.isClosing) return;
+    const connection = this.connections.get(response.req.socket);
+    if (connection?.last !== response) return;
+    connection.isEnding = true;
+    response.shouldKeepAlive = false;
   }
 
   async close(): Promise<void> {
@@ -80,18 +77,18 @@ export class GracefulShutdown implements ResponseHook {
 
   /** Ends idle connections, and all of them when the time is over. */
   private sweep(end: number): void {
-    const { bySocket } = this.connections;
     const { STORAGE_TIMEOUT, SHUTDOWN_TIMEOUT } = this.environment;
     const left = end - performance.now();
-    if (left <= 0)
-      this.logger.warn(`${bySocket.size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
-    for (const [socket, { last, bytesAnswered }] of bySocket) {
+    if (left <= 0) {
+      const { size } = this.connections;
+      this.logger.warn(`${size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
+    }
+    this.server.closeIdleConnections();
+    for (const [socket, { last }] of this.connections) {
       // For Node.js, a connection that never sent anything is not idle.
-      const isAnswered = last === undefined || last.writableFinished;
-      const isIdle = isAnswered && socket.bytesRead === bytesAnswered;
-      if (left <= 0 || isIdle) socket.destroy();
-      // So little time is left that its plant could not be stored any more.
-      else if (left < STORAGE_TIMEOUT && (isAnswered || !last.req.complete))
+      if (left <= 0 || socket.bytesRead === 0) socket.destroy();
+      // So little time is left that the plant of a request that is still arriving could not be stored any more.
+      else if (left < STORAGE_TIMEOUT && (last === undefined || last.writableFinished || !last.req.complete))
         this.server.emit('clientError', requestTimeout('before the service stopped'), socket);
     }
   }

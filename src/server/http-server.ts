@@ -4,32 +4,43 @@ import {
   maxHeaderSize,
   type RequestListener,
   type Server,
-  ServerResponse,
+  type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError, headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../errors/api-error.js';
-import { abortRequest, deferContinue } from '../http/body-bytes.js';
 import { headerValues } from '../http/platform.js';
+import { deferContinue } from '../http/read-json-body.js';
 import { sendError } from '../http/send-json.js';
 import type { Environment } from '../config/environment.js';
-import { Connections } from './connections.js';
 
-type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'REQUEST_TIMEOUT'>;
+type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'MAX_CONNECTIONS' | 'REQUEST_TIMEOUT'>;
 export interface HttpServerClasses {
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;
 }
 
+/** What is known of an open connection. */
+interface Connection {
+  /** The response to the last request. Answers keep their order, so it is sent last. */
+  last: ServerResponse | undefined;
+  /** Requests that have no answer yet, or that began in this turn of the event loop. */
+  open: number;
+  /** The last answer is decided. What comes behind it is not carried out. */
+  isEnding: boolean;
+}
+export type Connections = ReadonlyMap<Socket, Connection>;
+
 /** Usual reverse proxies have a shorter idle time. Otherwise they would use a connection that is just closing. */
 const KEEP_ALIVE_MS = 65_000;
+/** A connection with more open requests is cut off. Each takes some 2 KB, and Node.js reads 3,600 in one go. */
+const MAX_OPEN_REQUESTS = 32;
 
 /** A server of Node.js that answers every failure in our format, also those that Node.js would answer itself. */
 export function createHttpServer(
   listener: RequestListener,
-  options: HttpServerOptions,
+  { ERROR_STATUS, MAX_CONNECTIONS, REQUEST_TIMEOUT }: HttpServerOptions,
   classes: HttpServerClasses,
 ): { server: Server; connections: Connections } {
-  const { ERROR_STATUS, REQUEST_TIMEOUT } = options;
   const server = createServer({
     ...classes,
     // `faultOf` checks the Host header: Node.js would answer with an empty body.
@@ -40,47 +51,131 @@ export function createHttpServer(
     connectionsCheckingInterval: Math.min(1000, Math.ceil(REQUEST_TIMEOUT / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
-  // A client may close its half of the connection and still wait for the answer. Node.js has no option for that.
-  Object.assign(server, { httpAllowHalfOpen: true });
   // By default Node.js drops header fields beyond a number, even a repeated credential. Their size is still limited.
   server.maxHeadersCount = 0;
-  const connections = new Connections(server, classes.IncomingMessage.prototype);
+  server.maxConnections = MAX_CONNECTIONS;
+  const connections = trackConnections(server, classes.IncomingMessage.prototype);
   // Node.js applies this limit during a request, and KEEP_ALIVE_MS between two.
   server.timeout = REQUEST_TIMEOUT;
   server.on('timeout', (socket: Socket) => {
     // A client that does not read its answers would hold its connection for ever. Others still wait for an answer.
-    if (socket.writableLength > 0 || connections.bySocket.get(socket)?.last?.writableFinished) socket.destroy();
+    if (socket.writableLength > 0 || connections.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
-  const answer = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
-    connections.whenFree(response, () => {
-      const fault = faultOf(request) ?? unmet;
-      if (fault === undefined) {
-        request.url = routableTarget(request.url ?? '/');
-        listener(request, response);
-      } else sendError(response, malformedRequest(fault), ERROR_STATUS);
-    });
+  const begin = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
+    const connection = connections.get(request.socket);
+    if (connection === undefined) return;
+    connection.last = response;
+    connection.open += 1;
+    response.on('close', onClose);
+    const fault = faultOf(request) ?? unmet;
+    if (fault === undefined) {
+      listener(request, response);
+      return;
+    }
+    connection.isEnding = true;
+    sendError(response, malformedRequest(fault), ERROR_STATUS);
   };
-  server.on('request', answer);
-  const answerExpectation = (request: IncomingMessage, response: ServerResponse): void => {
+  const closed: Connection[] = [];
+  const endTurn = (): void => {
+    for (const connection of closed.splice(0)) connection.open -= 1;
+  };
+  function onClose(this: ServerResponse): void {
+    const connection = connections.get(this.req.socket);
+    if (connection !== undefined && closed.push(connection) === 1) setImmediate(endTurn);
+  }
+  server.on('request', begin);
+  const beginExpecting = (request: IncomingMessage, response: ServerResponse): void => {
     const { expect = '' } = request.headers;
     const isKnown = expect.toLowerCase() === '100-continue';
     // The body reader sends the 100 after the guard.
     if (isKnown) deferContinue(request);
     const unmet = `This service does not know the expectation ${JSON.stringify(expect)}, only "100-continue".`;
-    answer(request, response, isKnown ? undefined : unmet);
+    begin(request, response, isKnown ? undefined : unmet);
   };
   // Node.js emits the first event for each Expect header that has "100-continue" somewhere in it.
-  server.on('checkContinue', answerExpectation).on('checkExpectation', answerExpectation);
-  answerClientErrors(server, connections, options, classes.ServerResponse);
+  server.on('checkContinue', beginExpecting).on('checkExpectation', beginExpecting);
+
+  /** Answers without a request of Node.js. The client would take it for an earlier answer, so it is sent last. */
+  const answerLast = (socket: Socket, failure: ApiError): void => {
+    const last = connections.get(socket)?.last;
+    const answer = (): void => {
+      if (!socket.writable) return;
+      const response = new classes.ServerResponse(new IncomingMessage(socket));
+      response.assignSocket(socket);
+      // The request never ends, so this ends our half of the connection, and later the other half.
+      sendError(response, failure, ERROR_STATUS);
+    };
+    // A written response still holds its socket for a moment.
+    if (last === undefined || (last.writableFinished && last.socket === null)) answer();
+    else last.once('finish', answer);
+  };
+  server.on('connect', ({ socket }) => {
+    discard(socket);
+    answerLast(socket, methodNotAllowed({ Connection: 'close' }));
+  });
+
+  server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
+    const socket = duplex as Socket;
+    const connection = connections.get(socket);
+    if (connection === undefined || connection.isEnding) {
+      // Node.js reports each later packet. But the rest of a refused request has only so much time to arrive.
+      if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon();
+      return;
+    }
+    connection.isEnding = true;
+    const { last } = connection;
+    const failure = clientErrorOf(cause, REQUEST_TIMEOUT);
+    // A closed connection, or one that never sent anything, gets no answer.
+    if (!socket.writable || socket.bytesRead === 0) socket.destroy();
+    else if (last === undefined || last.req.complete) answerLast(socket, failure);
+    else if (last.headersSent) socket.destroySoon();
+    else {
+      last.shouldKeepAlive = false;
+      // The guard may be about to refuse this request, for its credential.
+      setImmediate(sendError, last, failure, ERROR_STATUS);
+    }
+  });
   return { server, connections };
 }
 
-/** The rule of HTTP/1.1 that a request breaks. The parser of Node.js does not check these. */
+/**
+ * The parser reads 64 KiB at a time, and neither a pause nor the end of a connection stops it on the way. An upgrade
+ * does: Node.js removes the parser. So a request that is not to begin claims to be one. Real ones are ordinary requests.
+ */
+function trackConnections(server: Server, requestPrototype: IncomingMessage): Connections {
+  const connections = new Map<Socket, Connection>();
+  server.on('connection', (socket) => {
+    connections.set(socket, { last: undefined, open: 0, isEnding: false });
+    socket.once('close', () => connections.delete(socket));
+  });
+  Object.defineProperty(requestPrototype, 'upgrade', {
+    get(this: IncomingMessage) {
+      const connection = connections.get(this.socket);
+      // The parser asks again for the last request that it has handed over.
+      if (connection === undefined || connection.last?.req === this) return false;
+      return this.method === 'CONNECT' || connection.isEnding || connection.open >= MAX_OPEN_REQUESTS;
+    },
+    // Node.js sets it for each request.
+    set: () => undefined,
+  });
+  server.on('upgrade', ({ socket }) => {
+    // The last answer may still be on its way.
+    if (connections.get(socket)?.isEnding) discard(socket);
+    else socket.destroy();
+  });
+  return connections;
+}
+
+/** Reads on without a parser. Node.js has removed its own listeners, and an error without one would end the process. */
+function discard(socket: Socket): void {
+  const cut = (): unknown => socket.destroy();
+  socket.on('error', cut).on('timeout', cut).resume();
+}
+
+/** The rule of HTTP that a request breaks. The parser of Node.js does not check these. */
 function faultOf(request: IncomingMessage): string | undefined {
   const { httpVersion, headers } = request;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0')
-    return `This service speaks HTTP/1.1 and HTTP/1.0, not HTTP/${httpVersion}.`;
   const hosts = headerValues(request, 'host').length;
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1'))
     return `An HTTP/1.1 request has exactly one Host header, this one has ${hosts}.`;
@@ -88,74 +183,6 @@ function faultOf(request: IncomingMessage): string | undefined {
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return 'The only transfer coding that this service reads is "chunked", in HTTP/1.1.';
   return undefined;
-}
-
-/**
- * Replaces a target that the router cannot read: one that does not decode (`/%`), is no path (`*`) or has a fragment.
- * The guard then sees it like every unknown path.
- */
-function routableTarget(url: string): string {
-  if (url === '*') return '/*';
-  if (!url.includes('%') && !url.includes('#')) return url;
-  const [path = ''] = url.split('?', 1);
-  try {
-    decodeURIComponent(path);
-  } catch {
-    return '/%25';
-  }
-  return path.includes('#') ? '/%23' : url;
-}
-
-/** Answers requests without a response of Node.js: rejected by the parser, too slow, or CONNECT. */
-function answerClientErrors(
-  server: Server,
-  connections: Connections,
-  { ERROR_STATUS, REQUEST_TIMEOUT }: HttpServerOptions,
-  Response: typeof ServerResponse,
-): void {
-  const answerLast = (socket: Socket, failure: ApiError): void => {
-    // The client would take this answer for that of an earlier request, so it is sent last.
-    whenSent(connections.bySocket.get(socket)?.last, () => {
-      if (!socket.writable) return;
-      const response = new Response(new IncomingMessage(socket));
-      response.assignSocket(socket);
-      // The request never ends, so this ends our half of the connection, and later the other half.
-      sendError(response, failure, ERROR_STATUS);
-    });
-  };
-
-  server.on('connect', ({ socket }) => {
-    connections.stopWithoutParser(socket);
-    answerLast(socket, methodNotAllowed({ Connection: 'close' }));
-  });
-
-  server.on('clientError', (cause: NodeJS.ErrnoException, duplex) => {
-    const socket = duplex as Socket;
-    // Node.js also reports what comes later on the same connection.
-    if (!connections.markStopped(socket)) return;
-    // A closed connection, or one that never sent anything, gets no answer.
-    if (!socket.writable || socket.bytesRead === 0) {
-      socket.destroy();
-      return;
-    }
-    const failure = clientErrorOf(cause, REQUEST_TIMEOUT);
-    const response = connections.bySocket.get(socket)?.last;
-    if (response === undefined || response.req.complete) {
-      answerLast(socket, failure);
-      return;
-    }
-    response.shouldKeepAlive = false;
-    // The request may be answered already, for its credential for example.
-    if (response.headersSent) socket.destroySoon();
-    abortRequest(response.req, failure);
-  });
-}
-
-/** Calls back when the response has left the connection. Only then can the connection carry another one or end. */
-function whenSent(response: ServerResponse | undefined, callback: () => void): void {
-  // A written response still holds its socket for a moment.
-  if (response && !(response.writableFinished && response.socket === null)) response.once('finish', callback);
-  else callback();
 }
 
 function clientErrorOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {

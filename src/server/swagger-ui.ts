@@ -2,7 +2,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
 import { randomInt } from 'node:crypto';
-import { discardBody } from '../http/body-bytes.js';
 import { REQUEST_ID_HEADER, requestIdOf } from '../http/request-context.js';
 import { KEY_EXAMPLE } from '../plants/plants.openapi.js';
 
@@ -22,14 +21,19 @@ const HEADERS = {
 export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObject): void {
   app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
-    discardBody(request);
+    request.resume();
     const [path = '', query] = request.originalUrl.split(/\?(.*)/s);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     // Some queries stop Swagger UI before it reads the token. From another path of the page it would look for its parts and
     // the store in the wrong folder. A redirected browser keeps the fragment.
     const isOther = [`${PAGE}/`, `${PAGE}/index.html`].includes(path) || (query !== undefined && path !== DOCUMENT);
     if (isRead && isOther) response.redirect(302, '../'.repeat(path.split('/').length - 2) + PAGE.slice(1));
-    else next();
+    else if (response.socket !== null) next();
+    // Other answers are before it. If the connection is lost meanwhile, Express would keep the file open for ever.
+    else
+      response.once('socket', () => {
+        next();
+      });
   });
   SwaggerModule.setup(PAGE, app, document, {
     jsonDocumentUrl: DOCUMENT,

@@ -1,5 +1,5 @@
-import { describe, it } from '@jest/globals';
-import { type INestApplication, ValidationPipe, VersioningType } from '@nestjs/common';
+import { describe } from '@jest/globals';
+import { ValidationPipe, VersioningType } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { execFile } from 'node:child_process';
@@ -11,24 +11,18 @@ import { map } from 'rxjs';
 import { PlantsModule } from '../../src/index.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { guardedBy, Host, type Platform } from '../support/host/host.js';
-import { connectTo, postHead, type RawResponse, TOKEN } from '../support/http/request.js';
+import { connectTo, type RawResponse, TOKEN } from '../support/http/request.js';
 import { startStore } from '../support/service/store.js';
-import { CLOSED, exchange, runningTarget, type StartedTarget } from './contract-target.js';
-import { type BodyReading, describeContract, describeGuestContract } from './describe-contract.js';
+import { describeBodySize } from './bodies.js';
+import { runningTarget, type StartedTarget } from './contract-target.js';
+import { type BodyReading, describeGuestContract } from './describe-contract.js';
 import { describeFields, describeIdentifiers, describeNamesAndTags, describeTakenIds } from './plants.js';
 
-// Without it they go past Express.
-describe('POST /plants if Express routes the requests, as a middleware is to see them', () => {
-  const seeAll = (app: INestApplication): unknown =>
-    app.use((_request: unknown, _response: unknown, next: () => void) => {
-      next();
-    });
-  const target = runningTarget(() => startStore({}, seeAll));
-  describeContract(target);
-
-  it('should end a connection on which the rest of a refused body does not come', async () => {
-    await exchange(target(), postHead('', '', { 'Content-Length': '2000000' }), 41300, CLOSED);
-  });
+describe('POST /plants with the largest limit of bodies', () => {
+  describeBodySize(
+    runningTarget(() => startStore({ BODY_LIMIT: '1048576' })),
+    1_048_576,
+  );
 });
 
 /** A host for the contract: it does with its own routes everything that a host may do, and mounts the store in addition. */

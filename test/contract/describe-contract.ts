@@ -35,7 +35,7 @@ export function describeGuestContract(
     return;
   }
   describeBodyJson(target);
-  describeBodySize(target, 1_048_576);
+  describeBodySize(target, 102_400);
   describeMediaTypes(target);
   describeOrderOfChecks(target);
 }

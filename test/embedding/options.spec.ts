@@ -41,7 +41,7 @@ describe(PlantsModule.name, () => {
     ['imports', 'an array of modules', {}],
     ['securityScheme', 'the name of a security scheme', '', false],
     ['schemaPrefix', 'letters, digits and ._-', 'a b', null],
-    ['bodyLimit', 'a whole number of bytes from 1 to ', 0, 1.5, 2 ** 40],
+    ['bodyLimit', 'a whole number of bytes from 1 to 1048576', 0, 1.5, 1_048_577],
     ['writeQueueLimit', 'a whole number from 1 to 1000000', 0],
     ['createdBy', 'a function that returns who creates a plant', ''],
     ['database', '{ url } or { pool }: where plants are stored', url, [url], undefined],

@@ -7,6 +7,8 @@ import { Stopwatch, until } from '../support/until.js';
 const MEBIBYTE = 1024 * 1024;
 const CHUNK = '1\r\n \r\n';
 const MAX_CONNECTIONS = 500;
+// A busy machine takes long to send hundreds of megabytes.
+const VARIABLES = { REQUEST_TIMEOUT: '60000', MAX_CONNECTIONS: String(MAX_CONNECTIONS) };
 
 // Linux tells what a process has open, and how much memory it has.
 (process.platform === 'linux' ? describe : describe.skip)('A service with hostile clients', () => {
@@ -15,14 +17,17 @@ const MAX_CONNECTIONS = 500;
 
   beforeEach(async () => {
     all = [];
-    // A busy machine takes long to send hundreds of megabytes.
-    service = await ManagedService.start({ REQUEST_TIMEOUT: '60000', MAX_CONNECTIONS: String(MAX_CONNECTIONS) });
+    service = await ManagedService.start(VARIABLES);
   });
   afterEach(async () => {
     for (const connection of all) connection.close();
     await service[Symbol.asyncDispose]();
   });
 
+  const restart = async (variables: Record<string, string>): Promise<void> => {
+    await service[Symbol.asyncDispose]();
+    service = await ManagedService.start({ ...VARIABLES, ...variables });
+  };
   const proc = (name: string): string => `/proc/${service.process.pid}/${name}`;
   const descriptors = (): number => readdirSync(proc('fd')).length;
   const peakMebibytes = (): number =>
@@ -33,7 +38,8 @@ const MAX_CONNECTIONS = 500;
   const create = async (id: number, name = 'Rose'): Promise<number | undefined> =>
     (await service.process.post(`{"id":${id},"name":"${name}"}`))?.status;
 
-  it('should hold at most 256 MiB of bodies that do not end, and say so', async () => {
+  it('should hold an eighth of its heap of bodies that do not end, and say so', async () => {
+    await restart({ BODY_LIMIT: String(MEBIBYTE), NODE_OPTIONS: '--max-old-space-size=512' });
     const body = Buffer.alloc(MEBIBYTE, ' ');
     const refusals = (await open(400)).map((connection) => {
       connection.send(postHead('', body), body.subarray(1));
@@ -45,12 +51,11 @@ const MAX_CONNECTIONS = 500;
     // A body that is not large needs no room.
     expect(await create(1)).toBe(200);
     for (const connection of all) connection.close();
-    expect(peakMebibytes()).toBeLessThan(600);
+    expect(peakMebibytes()).toBeLessThan(400);
     await until(async () => (await create(2, 'x'.repeat(MEBIBYTE / 2))) === 200);
   });
 
   it('should hold little of bodies that come in tiny chunks and do not end', async () => {
-    // Nearly as many chunks as a body may have.
     const body = postHead('', '', CHUNKED) + CHUNK.repeat(10_900);
     const sent = (await open(300)).map(({ socket }) => new Promise((resolve) => socket.write(body, resolve)));
     await Promise.all(sent);
@@ -59,35 +64,28 @@ const MAX_CONNECTIONS = 500;
   });
 
   it.each([
-    ['that carries no credential', postHead('', '', { ...CHUNKED, Authorization: undefined })],
-    ['to a page', 'GET /docs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'],
-  ])('should not read on in the endless chunks of a request %s', async (_, head) => {
-    const [connection] = (await open(1)) as [RawConnection];
-    connection.send(head);
-    expect(await connection.response()).toMatchObject({ status: expect.any(Number) });
-    using stopwatch = new Stopwatch();
-    while (isOpen(connection)) {
-      connection.send(CHUNK.repeat(2000));
-      await new Promise(setImmediate);
-    }
-    // Less than the 5 s in which Node may discard a body.
-    expect(stopwatch.elapsed).toBeLessThan(4000);
-  });
-
-  it.each([
     ['with a credential', `${postHead('', '{}')}{}`],
     ['for a large page', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost:\r\n\r\n'],
-  ])('should go on creating plants while ten pipeline requests %s and read nothing', async (_, request) => {
-    await service[Symbol.asyncDispose]();
-    service = await ManagedService.start({ NODE_OPTIONS: '--max-old-space-size=128' });
+  ])('should go on creating plants while ten pipeline requests %s, again and again', async (_, request) => {
+    await restart({ NODE_OPTIONS: '--max-old-space-size=128' });
     const before = descriptors();
-    for (const { socket } of await open(10)) socket.pause().write(request.repeat(100_000));
+    let isOver = false;
+    const flood = async (): Promise<void> => {
+      while (!isOver) {
+        using connection = await RawConnection.open(service.process.port);
+        connection.send(request.repeat(5000));
+        await connection.closed();
+      }
+    };
+    const floods = Array.from({ length: 10 }, flood);
     const times: number[] = [];
     for (let id = 1; id <= 200; id += 1) {
       using stopwatch = new Stopwatch();
       expect(await create(id)).toBe(200);
       times.push(stopwatch.elapsed);
     }
+    isOver = true;
+    await Promise.all(floods);
     expect(descriptors()).toBeLessThan(before + 50);
     // Alone on a machine this is below 100 ms. Other suites run beside it. Without the bound it took seconds or for ever.
     expect(times.sort((one, other) => one - other)[190]).toBeLessThan(1000);

@@ -1,0 +1,97 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TableLock } from '../support/database/test-database.js';
+import { expectRefusal, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
+import { startStore, type Store } from '../support/service/store.js';
+import { bearer } from '../support/tokens/tokens.js';
+
+const REQUEST_TIMEOUT = 500;
+/** One more ends the connection. */
+const MOST_OPEN = 32;
+
+const create = (id: number, headers?: RequestHeaders): string => {
+  const body = `{"id":${id},"name":"Rose ${id}"}`;
+  return postHead('', body, headers) + body;
+};
+const creates = (count: number, headers?: RequestHeaders): string =>
+  Array.from({ length: count }, (_, id) => create(id, headers)).join('');
+
+describe('A connection with requests that have no answer yet', () => {
+  let store: Store;
+  let connection: RawConnection;
+
+  beforeAll(async () => {
+    store = await startStore({ REQUEST_TIMEOUT: String(REQUEST_TIMEOUT), STORAGE_TIMEOUT: '30000' });
+  });
+  afterEach(async () => {
+    connection.close();
+    await store.database.query('DELETE FROM plants');
+  });
+  afterAll(() => store.stop());
+
+  async function open(...sent: string[]): Promise<void> {
+    connection = await RawConnection.open(store.port);
+    connection.send(...sent);
+  }
+  const expectCreated = async (id: number): Promise<void> => {
+    expect(await connection.response()).toMatchObject({ status: 200, body: `{"name":"Rose ${id}"}` });
+  };
+  /** Answers of this number, in the metrics. */
+  async function counted(error: number): Promise<number> {
+    const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
+    return Number(new RegExp(`^plant_store_requests_total\\{error="${error}"\\} (\\d+)$`, 'm').exec(page)?.[1]);
+  }
+
+  it(`should answer up to ${MOST_OPEN} at a time, for as long as the client goes on`, async () => {
+    await open(creates(MOST_OPEN));
+    for (let id = 0; id < 500; id += 1) {
+      await expectCreated(id);
+      connection.send(create(id + MOST_OPEN));
+    }
+  });
+
+  it('should be cut off if there is one more, and no other connection with it', async () => {
+    await using lock = await TableLock.take(store.database);
+    await open(creates(MOST_OPEN + 1));
+    expect(await connection.response()).toBeUndefined();
+    await open(creates(MOST_OPEN));
+    await lock.release();
+    expect(await connection.response()).toMatchObject({ status: expect.any(Number) });
+  });
+
+  it.each([
+    ['a wrong token', 40101, bearer('wrong')],
+    ['no token', 40100, { Authorization: undefined }],
+    ['a media type that is refused', 41500, { 'Content-Type': 'text/plain' }],
+  ])('should be cut off if more come in one go, though each is refused at once: %s', async (_, error, headers) => {
+    const before = await counted(error);
+    await open(creates(5000, headers));
+    await connection.closed();
+    expect((await counted(error)) - before).toBeLessThanOrEqual(MOST_OPEN);
+  });
+
+  it.each([
+    ['one packet', [`${create(1)}no HTTP\r\n\r\n`]],
+    ['ten packets', [create(1), ...'no HTTP\r\n'.split('')]],
+  ])('should answer a create and what is no request behind it, once each: %s', async (_, packets) => {
+    const before = await Promise.all([0, 40010].map(counted));
+    await using lock = await TableLock.take(store.database);
+    await open();
+    for (const packet of packets) await new Promise((resolve) => connection.socket.write(packet, resolve));
+    await lock.awaited();
+    await lock.release();
+    await expectCreated(1);
+    expectRefusal(await connection.response(), 40010, 'contract');
+    expect(await connection.response()).toBeUndefined();
+    expect(await Promise.all([0, 40010].map(counted))).toEqual(before.map((count) => count + 1));
+  });
+
+  it('should be kept though an answer takes longer than REQUEST_TIMEOUT', async () => {
+    await using lock = await TableLock.take(store.database);
+    await open(create(1));
+    await lock.awaited();
+    await sleep(3 * REQUEST_TIMEOUT);
+    await lock.release();
+    await expectCreated(1);
+  });
+});
