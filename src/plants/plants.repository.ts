@@ -9,8 +9,8 @@ import type { RunInTransaction } from './host-transaction.js';
 export type PlantRecord = Omit<PlantRow, 'createdAt'>;
 
 /**
- * The columns of a row, with their names and types. Every statement on plants is made of this list, that of the health
- * check and those for Citus too.
+ * The columns of a row, with their names and types. Every statement on plants is made of this list, those for Citus
+ * too, and the health check asks for the rights on them.
  */
 export const COLUMNS = {
   id: ['id', 'bigint'],
@@ -52,9 +52,6 @@ export interface PlantTable {
   isUndecided(error: unknown): boolean;
 }
 
-/** A probe waits for a lock for less time than a create. */
-const PROBE_LOCK_TIMEOUT_MS = 1000;
-
 /**
  * The table of the plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
  * exactly the types of the catalogue, so no function of another schema is called instead.
@@ -66,7 +63,7 @@ export class PlantsRepository implements PlantTable {
 
   constructor(
     private readonly prisma: PrismaService,
-    private readonly pool: StorePool,
+    pool: StorePool,
   ) {
     this.table = tableIn(pool.schema);
     this.lockTimeout = Prisma.raw(String(Math.ceil(pool.timeout * LOCK_SHARE)));
@@ -84,20 +81,6 @@ export class PlantsRepository implements PlantTable {
     const [row] = await run<StoredRow>(Prisma.sql`SELECT ${STORED} FROM ${this.table} WHERE id = ${id}`);
     if (!row) throw storageApiError(new PlantLeftOutError());
     return recordOf(row);
-  }
-
-  /** Inserts a plant and rolls it back. The client is the pool's own: errors of pg say more than those of Prisma. */
-  async probe(): Promise<void> {
-    const client = await this.pool.connect();
-    try {
-      await client.query('BEGIN');
-      await client.query(`SET LOCAL lock_timeout = ${PROBE_LOCK_TIMEOUT_MS}`);
-      const { rows } = await client.query(this.probeSql());
-      if (rows.length === 0) throw new PlantLeftOutError();
-    } finally {
-      client.query('ROLLBACK').catch(() => undefined);
-      client.release();
-    }
   }
 
   shardOf(): number {
@@ -123,16 +106,6 @@ export class PlantsRepository implements PlantTable {
       Prisma.sql`SELECT ${STORED} FROM ${barrier}${this.table} WHERE id = ANY(${ids}::bigint[])`,
     );
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
-  }
-
-  private probeSql(): string {
-    const values: Partial<Record<keyof PlantRecord, string>> = {
-      id: '(random() * 9e15::float8)::bigint',
-      name: `'Rose'::text`,
-      writeId: '0::bigint',
-    };
-    const row = RECORD_FIELDS.map((field) => values[field] ?? `NULL::${COLUMNS[field][1]}`);
-    return `INSERT INTO ${this.table.text} (${COLUMN_NAMES.text}) VALUES (${row.join()}) ${ON_CONFLICT.text}`;
   }
 
   private insertOne(plant: PlantRecord): Prisma.Sql {

@@ -1,34 +1,31 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Debug as ClientDebug } from '@prisma/client/runtime/client';
-import { Debug as AdapterDebug } from '@prisma/driver-adapter-utils';
+import { createHash } from 'node:crypto';
 import { type Prisma, PrismaClient } from './generated/client.js';
 import { StorePool } from './store-pool.js';
 
-/** Prisma keeps the last entries of its debug log, with all values of a statement, though nobody reads it. */
-const LOGS = [ClientDebug('plant-store'), AdapterDebug('plant-store')];
-const KEPT_ENTRIES = 100;
-/** Values of so many characters together are pushed out of the logs. */
-const LARGE_VALUES = 2 ** 16;
-
-/** Prisma's client, on the connections of the store. */
+/** Prisma's client, on the connections of the store. It runs single statements whose texts are few. */
 @Injectable()
 export class PrismaService extends PrismaClient implements OnModuleInit {
-  /** The names of prepared statements, by text. */
-  private readonly names: Map<string, string>;
-
-  constructor(private readonly pool: StorePool) {
+  constructor(pool: StorePool) {
     const names = new Map<string, string>();
-    const adapter = new PrismaPg(pool, {
-      schema: escapeSchema(pool.schema),
-      statementNameGenerator: ({ sql }) => names.get(sql) ?? '',
-    });
-    // The adapter knows only the Pool of its own copy of pg. It takes that of another copy for a configuration, and
-    // connects to localhost. A host may have two copies.
+    const nameOf = (sql: string): string => {
+      let name = names.get(sql);
+      if (name === undefined) names.set(sql, (name = statementName(sql)));
+      return name;
+    };
+    const adapter = new PrismaPg(
+      {},
+      {
+        schema: escapeSchema(pool.schema),
+        // Each connection parses a statement once, unless its session is not kept.
+        ...(pool.keepsSessions && { statementNameGenerator: ({ sql }: { sql: string }) => nameOf(sql) }),
+      },
+    );
+    // The adapter takes a pool only from its own copy of pg. For anything else it connects to localhost.
     Reflect.set(adapter, 'externalPool', pool);
     // Otherwise each call would capture a stack for its error message.
     super({ adapter, errorFormat: 'minimal' });
-    this.names = names;
   }
 
   /** The first use of the client loads it. No create waits for that. */
@@ -36,25 +33,18 @@ export class PrismaService extends PrismaClient implements OnModuleInit {
     await this.$connect();
   }
 
-  /** Runs a statement whose text is one of few. Each connection parses it once, unless the session is not kept. */
-  async queryPrepared<Row>(sql: Prisma.Sql): Promise<Row[]> {
-    const { names, pool } = this;
-    const { text, values } = sql;
-    if (pool.keepsSessions && !names.has(text)) names.set(text, `plant_store_${names.size + 1}`);
-    try {
-      return await this.$queryRaw<Row[]>(sql);
-    } finally {
-      if (charactersOf(values) > LARGE_VALUES)
-        for (const log of LOGS) for (let entry = 0; entry < KEPT_ENTRIES; entry += 1) log('');
-    }
+  /** Runs a statement. PostgreSQL parses it once for each connection. */
+  queryPrepared<Row>(sql: Prisma.Sql): Promise<Row[]> {
+    return this.$queryRaw<Row[]>(sql);
   }
+}
+
+/** The name is made of the text: two processes behind one pooler mean the same statement by one name. */
+function statementName(sql: string): string {
+  return `plant_store_${createHash('sha256').update(sql).digest('hex').slice(0, 16)}`;
 }
 
 /** Escapes the name of a schema. Prisma puts it between quotes and escapes none in it. */
 export function escapeSchema(schema: string): string {
   return schema.replaceAll('"', '""');
-}
-
-function charactersOf(values: readonly unknown[]): number {
-  return values.flat().reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
 }
