@@ -119,8 +119,8 @@ export abstract class StorePool {
       this.giveBack(client);
       return result;
     } catch (error) {
-      if (keepsSession(error)) this.giveBack(client);
-      else void this.close(client, answer, error as Error);
+      if (error instanceof DatabaseTimeoutError) void this.cancel(client, answer, error);
+      else this.giveBack(client, keepsSession(error) ? undefined : (error as Error));
       throw error;
     }
   }
@@ -177,8 +177,8 @@ export abstract class StorePool {
   }
 
   /** A session that waits for a standby would survive its connection, and each new connection would add one. */
-  private async close(client: PgClientLike, answer: Promise<unknown>, fault: Error): Promise<void> {
-    if (fault instanceof DatabaseTimeoutError) requestCancel(client);
+  private async cancel(client: PgClientLike, answer: Promise<unknown>, fault: Error): Promise<void> {
+    requestCancel(client);
     await withTimeout(answer, CANCEL_TIMEOUT_MS, () => fault).catch(() => undefined);
     this.giveBack(client, fault);
   }
@@ -274,7 +274,7 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
     return new Promise((resolve, reject) => {
       this.pool.connect((error, client) => {
         if (client) resolve(client);
-        else reject(error as Error);
+        else reject(error ?? new Error('pg gave no connection'));
       });
     });
   }
