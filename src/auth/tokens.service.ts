@@ -88,7 +88,10 @@ export class TokensService {
 
   private find(where: string, values?: readonly unknown[]): Promise<TokenRecord[]> {
     const order = 'name COLLATE "C", access_tokens.id';
-    return this.query(`SELECT ${COLUMNS}, ${TOKEN_STATE} AS state FROM ${this.table} WHERE ${where} ORDER BY ${order}`, values);
+    return this.query(
+      `SELECT ${COLUMNS}, ${TOKEN_STATE} AS state FROM ${this.table} WHERE ${where} ORDER BY ${order}`,
+      values,
+    );
   }
 
   private async query(sql: string, values?: readonly unknown[]): Promise<TokenRecord[]> {

@@ -205,7 +205,8 @@ const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
 };
-export const LACKS_RIGHT = 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
+export const LACKS_RIGHT =
+  'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
 
 /** What a failed probe tells an operator. */
 export function explainProbe(error: unknown): string {

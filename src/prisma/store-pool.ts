@@ -1,7 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { withTimeout } from '../util/timing.js';
+import { CANCEL_TIMEOUT_MS, requestCancel } from './cancel-request.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
   DatabaseLostError,
@@ -24,12 +24,8 @@ import {
 const KEEP_ALIVE_DELAY_MS = 5000;
 /** The statement timeout of the server comes first by this margin, because its answer says more than ours. */
 const GRACE_MS = 250;
-/** How long a cancelled statement may take to answer. Then its connection is closed. */
-const CANCEL_TIMEOUT_MS = 1000;
-/** The CancelRequest of the protocol: its length, this code, and the two numbers of the session. */
-const CANCEL_REQUEST_BYTES = 16;
-const CANCEL_REQUEST_CODE = 80_877_102;
 const WARN_EVERY_MS = 60_000;
+const ignore = (): void => undefined;
 
 /**
  * What the store relies on in a session. A role, a database, PGOPTIONS or the URL may have set anything else, which would
@@ -45,9 +41,6 @@ const SETTINGS = {
   DateStyle: `'ISO, MDY'::text`,
   extra_float_digits: `'1'::text`,
 };
-
-/** In milliseconds. A pooler may have dropped it, so that it would also drop the other settings. */
-const STATEMENT_LIMIT = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
 
 /** Makes the settings for the session, or for the transaction alone. */
 function settingsSql(isLocal: boolean): string {
@@ -202,20 +195,19 @@ export abstract class StorePool {
   }
 
   protected toStoreError(cause: unknown): Error {
-    if (isPreparedElsewhere(cause)) {
-      this.warnOfPooler(cause);
-      return new DatabaseUnreachableError('the session is not the one that was set up', { cause });
-    }
+    if (isPreparedElsewhere(cause)) return this.notOurSession(cause);
     if (isRejection(cause)) return cause as Error;
     return new DatabaseLostError('the connection to the database was lost', { cause });
   }
 
-  private warnOfPooler({ message }: Error): void {
-    const now = performance.now();
-    if (now < this.warnedAt + WARN_EVERY_MS) return;
-    this.warnedAt = now;
+  private notOurSession(cause: Error): DatabaseUnreachableError {
+    const found = 'a session is not the one that the store has set up';
     const advice = 'If there is a transaction pooler before the database, declare it in the URL: ?pgbouncer=true';
-    new Logger('Database').warn(`A session lacks the settings and statements of the store: ${message}. ${advice}`);
+    if (performance.now() > this.warnedAt + WARN_EVERY_MS) {
+      this.warnedAt = performance.now();
+      new Logger('Database').warn(`Creates fail, as ${found}: ${cause.message}. ${advice}`);
+    }
+    return new DatabaseUnreachableError(found, { cause });
   }
 }
 
@@ -232,10 +224,12 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
     logWarnings(url);
     super(url.schema, size, timeout, !url.isPooled);
+    const limit = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
     const ofSession = {
       statement_timeout: timeout,
       onConnect: async (client: pg.ClientBase) => {
-        const { rows } = await client.query<{ limit: string }>(`${settingsSql(false)}, ${STATEMENT_LIMIT}`);
+        const { rows } = await client.query<{ limit: string }>(`${settingsSql(false)}, ${limit}`);
+        // A pooler that has dropped this setting would drop the others too.
         if (Number(rows[0]?.limit) !== timeout) throw new SettingsDroppedError();
       },
     };
@@ -287,30 +281,4 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
       });
     });
   }
-}
-
-const ignore = (): void => undefined;
-
-/** The members of a client that the types of pg leave out. */
-interface Internals {
-  readonly connection?: { readonly stream: Socket };
-  readonly host: string;
-  readonly port: number;
-  readonly processID: number;
-  readonly secretKey: number;
-}
-
-/** Asks the server to cancel the statement, as libpq does. `cancel()` of pg sends nothing over TLS. */
-function requestCancel(client: object): void {
-  const { connection, host, port, processID, secretKey } = client as Internals;
-  // A host may lend another kind of client.
-  if (connection === undefined) return;
-  const { remoteAddress, remotePort = 0 } = connection.stream;
-  const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);
-  const numbers = [CANCEL_REQUEST_BYTES, CANCEL_REQUEST_CODE, processID, secretKey];
-  const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
-  for (const [index, number] of numbers.entries()) request.writeInt32BE(number, 4 * index);
-  // The server sends no answer, and nothing depends on the success.
-  socket.on('error', () => undefined).setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
-  socket.end(request);
 }

@@ -182,12 +182,16 @@ describe('plant-store token', () => {
 
   it('should give a name to several tokens, and revoke one by its id, or all valid ones of the name', async () => {
     for (const expires of ['never', '30m', '1d']) await run('create', 'shop', '--expires', expires);
-    await database.query(`UPDATE access_tokens SET expires_at = now() WHERE name = 'shop' AND expires_at > now() + interval '1 hour'`);
+    await database.query(
+      `UPDATE access_tokens SET expires_at = now() WHERE name = 'shop' AND expires_at > now() + interval '1 hour'`,
+    );
     const [first] = await stored('shop');
     const shown = RegExp(`^${first?.id} +shop .* revoked$`, 'm');
     expect((await run('revoke', String(first?.id))).stdout).toMatch(shown);
     expect(await stored('shop')).toMatchObject([{ revoked: true }, { revoked: null }, { revoked: null }]);
-    expect((await run('revoke', 'shop')).stdout.match(/^\d+ +shop .*$/gm)).toEqual([expect.stringMatching(/ revoked$/)]);
+    expect((await run('revoke', 'shop')).stdout.match(/^\d+ +shop .*$/gm)).toEqual([
+      expect.stringMatching(/ revoked$/),
+    ]);
     // The one that had expired is left as it is. A script may do it again.
     const ended = (await run('revoke', 'shop')).stdout.match(/^\d+ +shop .*$/gm);
     expect(ended?.map((line) => line.split(' ').at(-1))).toEqual(['revoked', 'revoked', 'expired']);

@@ -114,8 +114,7 @@ describe('A database with the functions, operators and tables of a stranger firs
     const used = 'SELECT FROM public.access_tokens WHERE last_used_at IS NOT NULL';
     await until(async () => (await database.query(used)).length > 0);
     await store.stop();
-    for (const command of ['create second --expires 90d', 'revoke second', 'list'])
-      await run(`token ${command}`);
+    for (const command of ['create second --expires 90d', 'revoke second', 'list']) await run(`token ${command}`);
   });
 
   it('should be used so on the connections of a host, which keep their search_path', async () => {
