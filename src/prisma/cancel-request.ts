@@ -8,7 +8,7 @@ const CANCEL_REQUEST_CODE = 80_877_102;
 
 /** The members of a client that the types of pg leave out. */
 interface Internals {
-  readonly connection?: { readonly stream: Socket };
+  readonly connection?: { readonly stream?: Socket };
   readonly host: string;
   readonly port: number;
   readonly processID: number;
@@ -22,7 +22,7 @@ interface Internals {
 export function requestCancel(client: object): void {
   const { connection, host, port, processID, secretKey } = client as Internals;
   // A host may lend another kind of client.
-  if (connection === undefined) return;
+  if (connection?.stream === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;
   const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);
   const numbers = [CANCEL_REQUEST_BYTES, CANCEL_REQUEST_CODE, processID, secretKey];
