@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { type Query, withConnection } from '../prisma/connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from '../prisma/database-url.js';
+import { ReadOnlyServerError } from '../prisma/database.errors.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import type { IssuedTokensOptions } from './auth.options.js';
@@ -58,19 +59,15 @@ export class TokenLookup {
           (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
           ${TOKEN_STATE} AS state, COALESCE(revoked_at, expires_at)::text AS "end"
         FROM ${this.table} WHERE digest = ANY($1::bytea[])) AS token ON true`;
-    const client = await this.pool.connect();
-    try {
-      const answer = await client.query({ text: sql, values: [keys.map((key) => `\\x${key}`)] });
-      const rows = answer.rows as (TokenRow & { isStandby: boolean })[];
-      if (rows[0]?.isStandby === true) throw new Error('the server is a standby');
-      client.release();
-      // Without a token there is still one row, whose id is null.
-      return rows.filter(({ id }: { id: number | null }) => id !== null);
-    } catch (error) {
-      // The next connection may lead to the primary.
-      client.release(error as Error);
-      throw error;
-    }
+    const rows = await this.pool.execute<TokenRow & { isStandby: boolean }>(
+      sql,
+      [keys.map((key) => `\\x${key}`)],
+      ([row]) => {
+        if (row?.isStandby === true) throw new ReadOnlyServerError('the server is a standby');
+      },
+    );
+    // Without a token there is still one row, whose id is null.
+    return rows.filter(({ id }: { id: number | null }) => id !== null);
   }
 
   /**

@@ -15,7 +15,6 @@ import { print, table } from './output.js';
 /** Months have no fixed length, so there is no unit for them. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
 const DEFAULT_EXPIRY: TokenExpiry = { seconds: 90 * 86_400 };
-const DEFAULT_OVERLAP_SECONDS = 3600;
 const MAX_SECONDS = 100 * 365 * 86_400;
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
@@ -23,7 +22,6 @@ interface Options {
   readonly schema?: string;
   readonly scope?: readonly string[];
   readonly expires?: TokenExpiry;
-  readonly overlap?: number;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -31,7 +29,7 @@ export function addTokenCommands(program: Command): void {
   token
     .command('create')
     .description('make a token and print it, alone, to standard output, this once: only its digest is stored')
-    .argument('<name>', '1 to 100 letters, digits and ._@/:+-; no other valid token may have it', parseName)
+    .argument('<name>', '1 to 100 letters, digits and ._@/:+-; a label that several tokens may have', parseName)
     .option('--scope <scope>', `${CREATE_PLANTS} if not given; may be repeated, for scopes of a host`, collectScopes)
     .option('--expires <time>', 'how long it is valid: 30m, 12h, 90d, 1y or never; 90d if not given', parseExpiry)
     .addOption(schemaOption())
@@ -46,20 +44,6 @@ export function addTokenCommands(program: Command): void {
       const records = await withTokens(schema, (tokens) => tokens.list());
       await print(tokenTable(records));
       if (records.length === 0) printError('There are no access tokens yet. Create one: plant-store token create NAME');
-    });
-  token
-    .command('rotate')
-    .description('make another token of the same name, scopes and length of life, and print it')
-    .argument('<name>', 'the name of the token')
-    .option('--overlap <time>', 'how long the old one stays valid: 30m, 12h, 2d or 0; 1h if not given', (text) =>
-      parseTime(text, 0),
-    )
-    .addOption(schemaOption())
-    .action(async (name: string, { overlap = DEFAULT_OVERLAP_SECONDS, schema }: Options) => {
-      await withTokens(schema, async (tokens) => {
-        const { replaced, ...made } = await tokens.rotate(name, overlap);
-        await printToken(made, replaced);
-      });
     });
   token
     .command('revoke')
@@ -93,14 +77,14 @@ function collectScopes(text: string, others: readonly string[] = []): string[] {
 }
 
 function parseExpiry(text: string): TokenExpiry {
-  return text === 'never' ? text : { seconds: parseTime(text, 1) };
+  return text === 'never' ? text : { seconds: parseTime(text) };
 }
 
 /** Parses a time into seconds. */
-function parseTime(text: string, min: number): number {
+function parseTime(text: string): number {
   const [, count, unit = ''] = /^(\d{1,10})([mhdy])$/.exec(text) ?? [];
-  const seconds = text === '0' ? 0 : Number(count) * (UNIT_SECONDS[unit] ?? NaN);
-  if (seconds >= min && seconds <= MAX_SECONDS) return seconds;
+  const seconds = Number(count) * (UNIT_SECONDS[unit] ?? NaN);
+  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
   throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, of 100y at most.');
 }
 
@@ -131,8 +115,8 @@ async function localUrl(): Promise<string> {
  * Prints the records to standard error first, and then the token alone to standard output. If that fails, the user
  * knows which token to revoke.
  */
-async function printToken({ token, record }: NewToken, replaced: readonly TokenRecord[] = []): Promise<void> {
-  printError(tokenTable([...replaced, record]));
+async function printToken({ token, record }: NewToken): Promise<void> {
+  printError(tokenTable([record]));
   if (!record.scopes.includes(CREATE_PLANTS))
     printError(`As it lacks the scope ${CREATE_PLANTS}, it cannot create plants.`);
   printError('The token is shown this once: only a digest of it is stored.');

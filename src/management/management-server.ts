@@ -8,9 +8,9 @@ import { reasonOf, rootReasonOf } from '../util/text.js';
 import type { Environment } from '../config/environment.js';
 import type { Metrics } from './metrics.js';
 
-/** The answer of `/readyz`. With `degraded`, plants can be created but something is wrong. */
+/** The answer of `/readyz`. */
 interface Readiness {
-  readonly status: 'ok' | 'degraded' | 'unavailable';
+  readonly status: 'ok' | 'unavailable';
   readonly reason?: string;
 }
 
@@ -98,9 +98,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
         this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
       else this.logger.log('The service is ready again');
     }
-    if (reason !== undefined) return { status: 'unavailable', reason };
-    const { degradation } = this.health;
-    return degradation === undefined ? { status: 'ok' } : { status: 'degraded', reason: degradation };
+    return reason === undefined ? { status: 'ok' } : { status: 'unavailable', reason };
   }
 
   private closedReason(): string | undefined {

@@ -1,11 +1,26 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseOverloadedError, explainProbe } from '../prisma/database.errors.js';
+import { DatabaseOverloadedError, explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
+import { DENIED_FUNCTION } from '../prisma/table-checks.js';
 import { withTimeout } from '../util/timing.js';
-import { PlantsRepository } from './plants.repository.js';
+import { COLUMNS, tableIn } from './plants.repository.js';
 
 const PROBE_EVERY_MS = 2000;
 const CHECK_TIMEOUT_MS = 2000;
+
+/** A create reads the columns that it writes: a look-up finds the plant that has the id. The table is $1. */
+const RIGHTS = Object.values(COLUMNS).flatMap(([column]) =>
+  ['INSERT', 'SELECT'].map((right) => `has_column_privilege($1::regclass::oid, '${column}'::text, '${right}'::text)`),
+);
+/** It writes nothing. So a locked table or a full disk is seen by creates alone. */
+const PROBE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly",
+  ${RIGHTS.join(' AND ')} AS "hasRights", ${DENIED_FUNCTION} AS "deniedFunction"`;
+
+interface ProbeRow {
+  readonly isReadOnly: boolean;
+  readonly hasRights: boolean;
+  readonly deniedFunction: string | null;
+}
 
 /**
  * Tells whether the store can create plants, for a health endpoint. Inject it in a module that imports the store.
@@ -14,13 +29,11 @@ const CHECK_TIMEOUT_MS = 2000;
  * import type { PlantsHealth } from 'plant-store';
  * declare const health: PlantsHealth; // injected
  *
- * const state = await health.check().then(() => health.degradation ?? 'up', (failure: Error) => failure.message);
+ * const state = await health.check().then(() => 'up', (failure: Error) => failure.message);
  * console.log(state); // up
  */
 @Injectable()
 export class PlantsHealth {
-  /** What is wrong although plants can be created; undefined if nothing is. It is as of the last check. */
-  degradation: string | undefined;
   /** Why the last probe failed; undefined if it did not. A probe that found all connections busy does not count. */
   private failure: Error | undefined;
   private probing = Promise.resolve();
@@ -28,14 +41,11 @@ export class PlantsHealth {
   private nextProbe = 0;
 
   /** @internal The declarations of hosts need no type of it. */
-  constructor(
-    private readonly pool: StorePool,
-    private readonly repository: PlantsRepository,
-  ) {}
+  constructor(private readonly pool: StorePool) {}
 
   /**
-   * Resolves if a plant can be created. A probe inserts a plant and rolls it back, at most every 2 seconds. Otherwise,
-   * and while all connections are in use, the last result counts.
+   * Resolves if the database can be reached, accepts writes, and gives the role all rights that a create needs. It is
+   * asked at most every 2 seconds. Otherwise, and while all connections are in use, the last result counts.
    *
    * @throws Error within 2 seconds. Its message is the reason without any secret; its `cause` has the details.
    */
@@ -54,13 +64,19 @@ export class PlantsHealth {
 
   private async probe(): Promise<void> {
     try {
-      await this.repository.probe();
-      this.failure = this.degradation = undefined;
+      this.failure = await this.findFault();
     } catch (cause) {
-      if (cause instanceof DatabaseOverloadedError) return;
-      const { reason, isDegraded } = explainProbe(cause);
-      this.degradation = isDegraded ? reason : undefined;
-      this.failure = isDegraded ? undefined : new Error(reason, { cause });
+      if (!(cause instanceof DatabaseOverloadedError)) this.failure = new Error(explainProbe(cause), { cause });
     }
+  }
+
+  private async findFault(): Promise<Error | undefined> {
+    const { pool } = this;
+    const [row] = await pool.execute<ProbeRow>(PROBE, [tableIn(pool.schema)], ([found]) => {
+      if (found?.isReadOnly === true) throw new ReadOnlyServerError('the server is a standby, or read-only');
+    });
+    if (row?.hasRights !== true) return new Error(LACKS_RIGHT);
+    if (row.deniedFunction === null) return undefined;
+    return new Error(`the role may not execute a function that creates need, ${row.deniedFunction}: GRANT it`);
   }
 }

@@ -10,7 +10,7 @@ import { ExplainedError } from '../util/text.js';
 /** The statement stored nothing: it was not sent, or its answer says so. */
 export abstract class NothingWrittenError extends Error {}
 
-/** No connection could be made, so no statement was sent. */
+/** No connection could be made or used, so nothing was executed. */
 export class DatabaseUnreachableError extends NothingWrittenError {
   override readonly name = 'DatabaseUnreachableError';
 }
@@ -35,6 +35,13 @@ export class DatabaseTimeoutError extends Error {
 /** The connection was lost; the outcome of a statement that was sent is unknown. The cause says what happened. */
 export class DatabaseLostError extends Error {
   override readonly name = 'DatabaseLostError';
+}
+
+/** The server accepts no writes, though another one may. */
+export class ReadOnlyServerError extends Error {
+  override readonly name = 'ReadOnlyServerError';
+  /** That of PostgreSQL for a statement that writes. */
+  readonly code = '25006';
 }
 
 /** A pooler dropped the settings of a new session. */
@@ -62,7 +69,7 @@ export class MigrationError extends ExplainedError {
 /** A SQLSTATE. Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have a class of their own. */
 const SQLSTATE = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
 /** After these the session goes on, in any language: faults of data, statements, locks and transactions. */
-const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|40|42|44|54|55|57014|P0)/;
+const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|26000|40|42|44|54|55|57014|P0)/;
 /** The server is a standby, or read-only. */
 const READ_ONLY = '25006';
 /** The statement was cancelled. Its time limit may have cancelled it. */
@@ -78,8 +85,8 @@ const SHARD_LOST = /^(?:08|57P|XX)/;
 const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
 /** No plant causes these: a standby, a shutdown, a missing table or right, a lack of resources, a file error. */
 const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
-/** The plant of a probe was refused. Other plants may still be accepted. */
-const PLANT_REFUSED = /^(?:22|23|P0001|42501)/;
+/** A prepared statement is gone, or there already: a pooler has changed the session. */
+const PREPARED_ELSEWHERE = /^(?:26000|42P05)$/;
 /** A password that is wrong, or missing. */
 export const INVALID_PASSWORD = '28P01';
 /** A role that does not exist or may not log in, or an address that pg_hba.conf does not admit. */
@@ -91,9 +98,6 @@ const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
 /** A lock timeout or a deadlock. */
 const LOCKED = /^(?:55P03|40P01)$/;
 const INSUFFICIENT_PRIVILEGE = '42501';
-/** A commit that did not wait for its standby only warns. The routine matters: functions can warn with this code too. */
-const WARNING = '01000';
-const STANDBY_WAIT = 'SyncRepWaitForLSN';
 /** The routine that reports a missing right. A policy has the same SQLSTATE, but another routine. */
 const ACL_CHECK = 'aclcheck_error';
 
@@ -116,8 +120,9 @@ export function keepsSession(error: unknown): boolean {
   return isRejection(error) && code !== READ_ONLY && code !== CANCELLED;
 }
 
-export function isStandbyMissed({ code, routine }: ServerAnswer): boolean {
-  return code === WARNING && routine === STANDBY_WAIT;
+/** Whether a prepared statement was not executed, because the session is another one than it seems. */
+export function isPreparedElsewhere(error: unknown): error is Error {
+  return isRejection(error) && PREPARED_ELSEWHERE.test((error as ServerAnswer).code ?? '');
 }
 
 /** Maps a failed create to the answer. The answer says whether something may have been written. */
@@ -199,17 +204,13 @@ export function isUnknownDatabase(error: unknown): boolean {
 const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
-  '53100': 'the disk of the database is full',
 };
-const LACKS_RIGHT = 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
+export const LACKS_RIGHT =
+  'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
 
-/** What a failed probe tells an operator. It is degraded if other plants than that of the probe may be accepted. */
-export function explainProbe(error: unknown): { readonly reason: string; readonly isDegraded: boolean } {
-  const degraded = 'degraded: a constraint, trigger or policy of the table plants refuses an ordinary plant';
-  if (error instanceof PlantLeftOutError) return { reason: degraded, isDegraded: true };
+/** What a failed probe tells an operator. */
+export function explainProbe(error: unknown): string {
+  if ((Object(error) as ServerAnswer).routine === ACL_CHECK) return LACKS_RIGHT;
   const state = sqlStateOf(error) ?? '';
-  const reason = (Object(error) as ServerAnswer).routine === ACL_CHECK ? LACKS_RIGHT : REASONS[state];
-  if (reason !== undefined) return { reason, isDegraded: false };
-  if (PLANT_REFUSED.test(state)) return { reason: `${degraded} (SQLSTATE ${state})`, isDegraded: true };
-  return { reason: `the database refuses creates (SQLSTATE ${state})`, isDegraded: false };
+  return REASONS[state] ?? `the database refuses creates (SQLSTATE ${state})`;
 }

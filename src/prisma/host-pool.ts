@@ -5,20 +5,15 @@ import {
   type PgPoolLike,
   type PoolDatabaseOptions,
 } from './database.options.js';
-import { type Loan, type QueryResult, watch } from './store-client.js';
-import { StorePool } from './store-pool.js';
+import { type QueryConfig, type QueryResult, StorePool } from './store-pool.js';
 
 /** The connections of a pool of the host. The pool, its clients and its errors may come from another copy of pg. */
 export class HostPool extends StorePool {
-  readonly schema: string;
-  readonly size: number;
   private readonly pool: PgPoolLike;
 
   constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
-    super({}, timeout, false);
+    super(schema, pool.options?.max ?? Infinity, timeout, false);
     this.pool = pool;
-    this.schema = schema;
-    this.size = pool.options?.max ?? Infinity;
   }
 
   isBusy(): boolean {
@@ -26,16 +21,20 @@ export class HostPool extends StorePool {
     return totalCount >= this.size && idleCount === 0;
   }
 
-  protected override async borrow(): Promise<Loan> {
+  protected async take(): Promise<PgClientLike> {
     const client = await this.pool.connect();
     // A client of pg has a `connect()` too, which returns no connection.
     if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
       throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    return {
-      client,
-      // A wrapper may throw at once.
-      send: async (statement) => (await client.query(statement as never)) as QueryResult,
-      onReturn: watch(client),
-    };
+    return client;
+  }
+
+  /** A wrapper of pg may know no callbacks, and may throw at once. */
+  protected async send(client: PgClientLike, statement: QueryConfig): Promise<QueryResult> {
+    try {
+      return (await client.query(statement as never)) as QueryResult;
+    } catch (error) {
+      throw this.toStoreError(error);
+    }
   }
 }

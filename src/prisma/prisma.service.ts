@@ -1,26 +1,31 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { createHash } from 'node:crypto';
 import { PrismaClient } from './generated/client.js';
 import { StorePool } from './store-pool.js';
 
-/** Prisma's client, on the connections of the store. */
+/** Prisma's client, on the connections of the store. It runs single statements whose texts are few. */
 @Injectable()
 export class PrismaService extends PrismaClient implements OnModuleInit {
-  /** The names of prepared statements, by text. */
-  private readonly names: Map<string, string>;
-
-  constructor(private readonly pool: StorePool) {
+  constructor(pool: StorePool) {
     const names = new Map<string, string>();
-    const adapter = new PrismaPg(pool, {
-      schema: escapeSchema(pool.schema),
-      statementNameGenerator: ({ sql }) => names.get(sql) ?? '',
-    });
-    // The adapter knows only the Pool of its own copy of pg. It takes that of another copy for a configuration, and
-    // connects to localhost. A host may have two copies.
+    const nameOf = (sql: string): string => {
+      let name = names.get(sql);
+      if (name === undefined) names.set(sql, (name = statementName(sql)));
+      return name;
+    };
+    const adapter = new PrismaPg(
+      {},
+      {
+        schema: escapeSchema(pool.schema),
+        // Each connection parses a statement once, unless its session is not kept.
+        ...(pool.keepsSessions && { statementNameGenerator: ({ sql }: { sql: string }) => nameOf(sql) }),
+      },
+    );
+    // The adapter takes a pool only from its own copy of pg. For anything else it connects to localhost.
     Reflect.set(adapter, 'externalPool', pool);
     // Otherwise each call would capture a stack for its error message.
     super({ adapter, errorFormat: 'minimal' });
-    this.names = names;
   }
 
   /** The first use of the client loads it. No create waits for that. */
@@ -28,16 +33,16 @@ export class PrismaService extends PrismaClient implements OnModuleInit {
     await this.$connect();
   }
 
-  /**
-   * Runs a statement whose text is one of few, and holds no value. Each connection parses it once, unless the session is
-   * not kept.
-   */
-  async queryPrepared<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    const { names, pool } = this;
-    if (pool.keepsSessions && !names.has(text)) names.set(text, `plant_store_${names.size + 1}`);
+  /** Runs a statement, whose text holds no value. PostgreSQL parses it once for each connection. */
+  queryPrepared<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
     // A text that is made once costs less than a template, which Prisma would join at each call.
     return this.$queryRawUnsafe<Row[]>(text, ...values);
   }
+}
+
+/** The name is made of the text: two processes behind one pooler mean the same statement by one name. */
+function statementName(sql: string): string {
+  return `plant_store_${createHash('sha256').update(sql).digest('hex').slice(0, 16)}`;
 }
 
 /** Escapes the name of a schema. Prisma puts it between quotes and escapes none in it. */

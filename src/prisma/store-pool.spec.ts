@@ -1,6 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
+import { until } from '../../test/support/until.js';
 import { reasonOf } from '../util/text.js';
 import {
   DatabaseLostError,
@@ -12,6 +15,9 @@ import {
   keepsSession,
   storageApiError,
 } from './database.errors.js';
+import type { PgClientLike } from './database.options.js';
+import { HostPool } from './host-pool.js';
+import { PrismaService } from './prisma.service.js';
 import { StorePool, UrlPool } from './store-pool.js';
 
 /** What pg, or the network, gives for an error. */
@@ -98,7 +104,6 @@ describe(StorePool.name, () => {
     const settings = [
       ['synchronous_commit', 'off', 'on'],
       ['array_nulls', 'off', 'on'],
-      ['client_min_messages', 'error', 'notice'],
       ['TimeZone', 'Asia/Kathmandu', 'UTC'],
       ['DateStyle', 'German', 'ISO, MDY'],
       ['lock_timeout', '7', '0'],
@@ -110,5 +115,120 @@ describe(StorePool.name, () => {
     const sql = 'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name';
     const names = expected.map(({ name }) => name);
     expect(await ours.execute(sql, [names])).toEqual(expected);
+  });
+
+  it.each([
+    ['gone', '26000', 'DEALLOCATE ALL'],
+    ['there already', '42P05', 'DEALLOCATE ALL; PREPARE one AS SELECT 2'],
+  ])('should execute nothing if a prepared statement is %s, and close the connection', async (_, code, change) => {
+    open();
+    const warnings = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const prepared = { name: 'one', text: 'SELECT 1 AS one' };
+    for (let round = 0; round < 2; round += 1) {
+      const first = await pid();
+      if (code === '26000') await ours.query(prepared);
+      await ours.execute(change);
+      const cause: unknown = expect.objectContaining({ code });
+      await expect(ours.query(prepared)).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
+      expect(await pid()).not.toEqual(first);
+    }
+    // Once in a while, and not for each create.
+    expect(warnings.mock.calls).toEqual([[expect.stringContaining('?pgbouncer=true')]]);
+    warnings.mockRestore();
+  });
+
+  it('should name prepared statements by their text, in each process, and give Prisma no transaction', async () => {
+    open();
+    const names = 'SELECT name FROM pg_prepared_statements ORDER BY name';
+    const prepare = async (values: number[]): Promise<unknown[]> => {
+      const prisma = new PrismaService(ours);
+      for (const value of values) await prisma.$queryRawUnsafe(`SELECT ${value}::int`);
+      return ours.execute(names);
+    };
+    const first = await prepare([1, 2]);
+    expect(first).toEqual(Array(2).fill({ name: expect.stringMatching(/^plant_store_[0-9a-f]{16}$/) }));
+    await ours.onApplicationShutdown();
+    open();
+    expect(await prepare([2, 1, 2])).toEqual(first);
+    const transaction = new PrismaService(ours).$transaction((client) => client.$queryRaw`SELECT 1`);
+    await expect(transaction).rejects.toThrow('transactions of Prisma cannot be used');
+    expect(ours.connectionsInUse).toBe(0);
+  });
+
+  it('should close a connection whose answer is not what the caller needs', async () => {
+    open();
+    const first = await pid();
+    const verify = (): never => {
+      throw new Error('it is a standby');
+    };
+    await expect(ours.execute('SELECT', [], verify)).rejects.toThrow('it is a standby');
+    expect(await pid()).not.toEqual(first);
+  });
+
+  describe('on a pool of a host', () => {
+    const release = jest.fn<(fault?: Error) => void>();
+    const query = jest.fn<(statement: { text: string }) => Promise<unknown>>();
+    let client: EventEmitter;
+
+    beforeAll(() => {
+      open();
+    });
+
+    function lend(connect: () => unknown = () => client): HostPool {
+      release.mockReset();
+      query.mockReset().mockResolvedValue({ rows: [] });
+      client = Object.assign(new EventEmitter(), { query, release });
+      return new HostPool({ pool: { connect: () => Promise.resolve(connect() as PgClientLike) }, timeout: 100 });
+    }
+    const texts = (): string[] => query.mock.calls.map(([{ text }]) => text.split(' ', 1)[0] ?? '');
+
+    it('should send nothing on a connection that comes too late, and give it back', async () => {
+      const pool = lend(() => {
+        const start = performance.now();
+        // No timer fires meanwhile.
+        while (performance.now() < start + 150);
+        return client;
+      });
+      await expect(pool.execute('INSERT')).rejects.toMatchObject({ name: 'DatabaseUnreachableError' });
+      expect([texts(), release.mock.calls, pool.connectionsInUse]).toEqual([[], [[]], 0]);
+    });
+
+    it('should listen to errors of a client that it has, and to none of one that it gave back', async () => {
+      const pool = lend();
+      query.mockImplementation(() => {
+        client.emit('error', new Error('lost'));
+        return Promise.resolve({ rows: [] });
+      });
+      await pool.execute('SELECT');
+      expect([texts(), release.mock.calls]).toEqual([['BEGIN', 'SELECT', 'COMMIT'], [[undefined]]]);
+      expect(client.listenerCount('error')).toBe(0);
+    });
+
+    it.each<[string, Error, boolean, string[]]>([
+      ['rejects the statement', answer('23514', 'ERROR'), true, ['BEGIN', 'SELECT', 'ROLLBACK']],
+      ['is read-only', answer('25006', 'ERROR'), false, ['BEGIN', 'SELECT']],
+      ['is lost', new Error('ended'), false, ['BEGIN', 'SELECT']],
+    ])('should roll back and keep the connection, or close it, if the server %s', async (_, error, isKept, sent) => {
+      const pool = lend();
+      query.mockImplementation(({ text }) => (text === 'SELECT' ? Promise.reject(error) : Promise.resolve()));
+      const failure = await pool.execute('SELECT').catch((cause: unknown) => cause);
+      expect(isRejection(error) ? failure : (failure as Error).cause).toBe(error);
+      expect(texts()).toEqual(sent);
+      expect(release.mock.calls).toEqual([[isKept ? undefined : failure]]);
+    });
+
+    it('should refuse a late caller at once, and close the connection a second later', async () => {
+      const pool = lend();
+      query.mockImplementation(({ text }) => (text === 'SELECT' ? new Promise(() => undefined) : Promise.resolve()));
+      await expect(pool.execute('SELECT')).rejects.toMatchObject({ name: 'DatabaseTimeoutError' });
+      expect(release).not.toHaveBeenCalled();
+      await until(() => release.mock.calls.length > 0);
+      expect(release.mock.calls).toEqual([[expect.any(DatabaseTimeoutError)]]);
+    });
+
+    it('should say that connect() gave no client of a pool', async () => {
+      const cause: unknown = expect.objectContaining({ message: expect.stringContaining('it has to be a Pool of pg') });
+      await expect(lend(() => undefined).execute('SELECT')).rejects.toMatchObject({ cause });
+    });
   });
 });

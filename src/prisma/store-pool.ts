@@ -1,19 +1,31 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { withTimeout } from '../util/timing.js';
-import type { Query } from './connection.js';
+import { CANCEL_TIMEOUT_MS, requestCancel } from './cancel-request.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
+  DatabaseLostError,
   DatabaseOverloadedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
+  isPreparedElsewhere,
+  isRejection,
+  keepsSession,
   SettingsDroppedError,
 } from './database.errors.js';
-import { DEFAULT_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT, type UrlDatabaseOptions } from './database.options.js';
-import { type Loan, type QueryConfig, type QueryResult, StoreClient, watch } from './store-client.js';
+import {
+  DEFAULT_POOL_SIZE,
+  DEFAULT_STORAGE_TIMEOUT,
+  type PgClientLike,
+  type UrlDatabaseOptions,
+} from './database.options.js';
 
 /** Idle time before TCP keep-alive. Node.js then sends ten probes, one each second, and closes a dead connection. */
 const KEEP_ALIVE_DELAY_MS = 5000;
+/** The statement timeout of the server comes first by this margin, because its answer says more than ours. */
+const GRACE_MS = 250;
+const WARN_EVERY_MS = 60_000;
+const ignore = (): void => undefined;
 
 /**
  * What the store relies on in a session. A role, a database, PGOPTIONS or the URL may have set anything else, which would
@@ -25,15 +37,10 @@ const SETTINGS = {
   lock_timeout: `'0'::text`,
   // Without this, NULL in a list would become the text NULL.
   array_nulls: `'on'::text`,
-  // The warning of a commit without its standby has to arrive.
-  client_min_messages: `'notice'::text`,
   TimeZone: `'UTC'::text`,
   DateStyle: `'ISO, MDY'::text`,
   extra_float_digits: `'1'::text`,
 };
-
-/** In milliseconds. A pooler may have dropped it, so that it would also drop the other settings. */
-const STATEMENT_LIMIT = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
 
 /** Makes the settings for the session, or for the transaction alone. */
 function settingsSql(isLocal: boolean): string {
@@ -41,68 +48,106 @@ function settingsSql(isLocal: boolean): string {
   return `SELECT ${calls.join(', ')}`;
 }
 
+// These are not the types of pg, which would become part of the declarations for hosts.
+
+/** A statement in the form of pg. */
+export interface QueryConfig {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+/** The answer of pg. */
+export interface QueryResult {
+  readonly rows: unknown[];
+}
+
 /**
- * The connections of a store, for Prisma's adapter. A statement has one time limit for the wait and the answer. The
- * class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` it was
- * not. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown.
+ * Runs single statements on the connections of a store. A statement has one time limit for the wait and the answer. The
+ * class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` nothing
+ * was executed. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown. The
+ * errors of the store have no code: Prisma would replace an error that has one.
  */
-export abstract class StorePool extends pg.Pool {
-  abstract readonly schema: string;
-  /** The most connections; Infinity if it is unknown. */
-  abstract readonly size: number;
+export abstract class StorePool {
   connectionsInUse = 0;
   /** Observes each wait for a connection, also one that failed. Metrics set it. */
   observeWait: (milliseconds: number) => void = () => undefined;
+  private warnedAt = -Infinity;
 
-  /** @param timeout milliseconds to wait for a connection and an answer together */
   protected constructor(
-    config: pg.PoolConfig,
+    readonly schema: string,
+    /** The most connections; Infinity if it is unknown. */
+    readonly size: number,
+    /** Milliseconds to wait for a connection and an answer together. */
     readonly timeout: number,
-    /** Whether a session keeps its settings and prepared statements for the next transaction of the store. */
+    /** Whether a session keeps its settings and prepared statements for the next statement of the store. */
     readonly keepsSessions: boolean,
-  ) {
-    super(config);
-  }
+  ) {}
 
   /** Whether every connection is in use, as far as the store knows. */
   abstract isBusy(): boolean;
+  /** Takes a connection out of the pool. */
+  protected abstract take(): Promise<PgClientLike>;
+  /** Sends a statement. Rejects with the error of `toStoreError()`. */
+  protected abstract send(client: PgClientLike, statement: QueryConfig): Promise<QueryResult>;
 
-  /** Borrows a client that is watched. */
-  protected async borrow(): Promise<Loan> {
-    const client = await super.connect();
-    return {
-      client,
-      // The promises of pg keep each statement in memory until the next major collection of garbage.
-      send: (statement) =>
-        new Promise((resolve, reject) => {
-          client.query(statement as pg.QueryConfig, (error: Error | undefined, result: QueryResult) => {
-            if (error) reject(error);
-            else resolve(result);
-          });
-        }),
-    };
+  /**
+   * Runs one statement without Prisma, for what comes before or beside a create. Names of tables must be qualified.
+   * @param verify throws if the session cannot be used: then it is closed, and the next one may lead to another server
+   */
+  readonly execute = async <Row>(
+    text: string,
+    values: readonly unknown[] = [],
+    verify?: (rows: Row[]) => void,
+  ): Promise<Row[]> => (await this.query({ text, values }, verify as (rows: unknown[]) => void)).rows as Row[];
+
+  /** Runs one statement. Prisma's adapter calls this, and the three methods after it. */
+  async query(statement: QueryConfig, verify?: (rows: unknown[]) => void): Promise<QueryResult> {
+    const deadline = performance.now() + this.timeout;
+    const client = await this.acquire(deadline);
+    const answer = this.keepsSessions ? this.send(client, statement) : this.transact(client, statement, deadline);
+    const late = (): Error => new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
+    try {
+      const result = await withTimeout(answer, deadline + GRACE_MS - performance.now(), late);
+      verify?.(result.rows);
+      this.giveBack(client);
+      return result;
+    } catch (error) {
+      if (error instanceof DatabaseTimeoutError) void this.cancel(client, answer, error);
+      else this.giveBack(client, keepsSession(error) ? undefined : (error as Error));
+      throw error;
+    }
   }
 
-  /** Lends a client, for a transaction. Each of its statements has the time limit for itself. */
-  override connect(): Promise<StoreClient & pg.PoolClient> {
-    return this.lend(performance.now() + this.timeout) as Promise<StoreClient & pg.PoolClient>;
+  /** Prisma would return a connection to the pool while its late statement still runs. */
+  connect(): never {
+    throw new Error('transactions of Prisma cannot be used on the connections of the store');
   }
 
-  private async lend(deadline: number): Promise<StoreClient> {
+  /** Prisma listens to errors of idle connections. The pool replaces those. */
+  on(): this {
+    return this;
+  }
+
+  removeListener(): this {
+    return this;
+  }
+
+  private async acquire(deadline: number): Promise<PgClientLike> {
     const since = performance.now();
     // This is asked before the wait: at its end, a connection may just be replaced.
     const waits = this.isBusy();
-    const borrowing = this.borrow().then((loan) => {
-      this.connectionsInUse += 1;
-      return new StoreClient(loan, this.timeout, this.beginSql(deadline), () => {
-        this.connectionsInUse -= 1;
-      });
-    });
+    const taking = this.take();
+    const late = (): Error => new Error(`no connection came within ${this.timeout} ms`);
     try {
-      const timeUp = (): Error => new DatabaseTimeoutError(`no connection came within ${this.timeout} ms`);
-      return await withTimeout(borrowing, deadline - since, timeUp);
+      const client = await withTimeout(taking, deadline - since, late);
+      if (performance.now() >= deadline) throw late();
+      // A lost connection fails its statements too. Without a listener, the event would end the process.
+      client.on('error', ignore);
+      this.connectionsInUse += 1;
+      return client;
     } catch (cause) {
-      borrowing.then(
+      // On a late connection, a plant would be stored whose create was refused.
+      taking.then(
         (client) => {
           client.release();
         },
@@ -117,49 +162,58 @@ export abstract class StorePool extends pg.Pool {
     }
   }
 
-  /** Runs one statement on any connection, for Prisma. It returns a promise: `never` fits all forms of pg's own `query`. */
-  override query(statement: QueryConfig | string | object): never {
-    return this.run(statement as QueryConfig) as never;
+  private giveBack(client: PgClientLike, fault?: Error): void {
+    this.connectionsInUse -= 1;
+    client.removeListener('error', ignore);
+    // With a fault the pool closes the connection, even during a statement.
+    client.release(fault);
   }
 
-  /** The same without Prisma, for what comes before or beside a create. Names of tables must be qualified. */
-  readonly execute: Query = async <Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> =>
-    (await this.run({ text, values })).rows as Row[];
-
-  private async run(statement: QueryConfig): Promise<QueryResult> {
-    const deadline = performance.now() + this.timeout;
-    const client = await this.lend(deadline);
-    if (this.keepsSessions) {
-      const answer = client.query(statement, deadline);
-      client.release();
-      return answer;
-    }
-    try {
-      await client.query('BEGIN', deadline).catch((cause: unknown) => {
-        throw new DatabaseUnreachableError('no transaction could be begun', { cause });
-      });
-      const result = await client.query(statement, deadline);
-      await client.query('COMMIT', deadline);
-      return result;
-    } catch (error) {
-      client.query('ROLLBACK').catch(() => undefined);
-      throw error;
-    } finally {
-      client.release();
-    }
+  /** A session that waits for a standby would survive its connection, and each new connection would add one. */
+  private async cancel(client: PgClientLike, answer: Promise<unknown>, fault: Error): Promise<void> {
+    requestCancel(client);
+    await withTimeout(answer, CANCEL_TIMEOUT_MS, () => fault).catch(() => undefined);
+    this.giveBack(client, fault);
   }
 
   /** Where a session is not kept, a transaction makes its settings itself, and the session is returned unchanged. */
-  private beginSql(deadline: number): string {
-    if (this.keepsSessions) return 'BEGIN';
+  private async transact(client: PgClientLike, statement: QueryConfig, deadline: number): Promise<QueryResult> {
     const left = Math.max(1, Math.ceil(deadline - performance.now()));
-    return `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${left}; ${settingsSql(true)}`;
+    const text = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${left}; ${settingsSql(true)}`;
+    const late = (): Error => new DatabaseTimeoutError(`no transaction was begun within ${this.timeout} ms`);
+    await withTimeout(this.send(client, { text }), left, late).catch((cause: unknown) => {
+      throw new DatabaseUnreachableError('no transaction could be begun', { cause });
+    });
+    try {
+      const result = await this.send(client, statement);
+      await this.send(client, { text: 'COMMIT' });
+      return result;
+    } catch (error) {
+      if (keepsSession(error)) await this.send(client, { text: 'ROLLBACK' });
+      throw error;
+    }
+  }
+
+  protected toStoreError(cause: unknown): Error {
+    if (isPreparedElsewhere(cause)) return this.notOurSession(cause);
+    if (isRejection(cause)) return cause as Error;
+    return new DatabaseLostError('the connection to the database was lost', { cause });
+  }
+
+  private notOurSession(cause: Error): DatabaseUnreachableError {
+    const found = 'a session is not the one that the store has set up';
+    const advice = 'If there is a transaction pooler before the database, declare it in the URL: ?pgbouncer=true';
+    if (performance.now() > this.warnedAt + WARN_EVERY_MS) {
+      this.warnedAt = performance.now();
+      new Logger('Database').warn(`Creates fail, as ${found}: ${cause.message}. ${advice}`);
+    }
+    return new DatabaseUnreachableError(found, { cause });
   }
 }
 
 /** The store's own connections. */
 export class UrlPool extends StorePool implements OnApplicationShutdown {
-  readonly schema: string;
+  private readonly pool: pg.Pool;
 
   constructor({
     size = DEFAULT_POOL_SIZE,
@@ -169,14 +223,17 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
   }: UrlDatabaseOptions & { name?: string }) {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
     logWarnings(url);
+    super(url.schema, size, timeout, !url.isPooled);
+    const limit = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
     const ofSession = {
       statement_timeout: timeout,
       onConnect: async (client: pg.ClientBase) => {
-        const { rows } = await client.query<{ limit: string }>(`${settingsSql(false)}, ${STATEMENT_LIMIT}`);
+        const { rows } = await client.query<{ limit: string }>(`${settingsSql(false)}, ${limit}`);
+        // A pooler that has dropped this setting would drop the others too.
         if (Number(rows[0]?.limit) !== timeout) throw new SettingsDroppedError();
       },
     };
-    const config = {
+    this.pool = new pg.Pool({
       application_name: name,
       ...url.config,
       max: size,
@@ -187,20 +244,11 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
       allowExitOnIdle: true,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
-    };
-    super(config, timeout, !url.isPooled);
-    this.schema = url.schema;
-    this.on('connect', (client) => {
-      watch(client);
     });
     // The pool replaces idle connections that the server closes. While the pool ends, such an event does no harm.
-    this.on('error', ({ message }) => {
-      if (!this.ending) new Logger('Database').warn(`An idle database connection was lost: ${message}`);
+    this.pool.on('error', ({ message }) => {
+      if (!this.pool.ending) new Logger('Database').warn(`An idle database connection was lost: ${message}`);
     });
-  }
-
-  get size(): number {
-    return this.options.max;
   }
 
   /** New connections do not count while they are being opened: they wait for the database too. */
@@ -211,6 +259,26 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
   /** Nest runs `onModuleDestroy` before the requests in flight are answered, so this hook comes later. */
   async onApplicationShutdown(): Promise<void> {
     // An application may be closed twice, but pg refuses the second end.
-    if (!this.ending) await this.end();
+    if (!this.pool.ending) await this.pool.end();
+  }
+
+  // The promises of pg cost more than its callbacks, and keep each statement in memory until the next major collection.
+
+  protected take(): Promise<PgClientLike> {
+    return new Promise((resolve, reject) => {
+      this.pool.connect((error, client) => {
+        if (client) resolve(client);
+        else reject(error ?? new Error('pg gave no connection'));
+      });
+    });
+  }
+
+  protected send(client: PgClientLike, statement: QueryConfig): Promise<QueryResult> {
+    return new Promise((resolve, reject) => {
+      (client as pg.PoolClient).query(statement as pg.QueryConfig, (error: Error | undefined, result: QueryResult) => {
+        if (error) reject(this.toStoreError(error));
+        else resolve(result);
+      });
+    });
   }
 }

@@ -112,6 +112,23 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
   throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
+/**
+ * The function that makes the answer about a plant wait for the disk, if the role may not execute it; else null. The
+ * last of its parameters came with PostgreSQL 17. Tables that Citus distributes do without it.
+ */
+export const DENIED_FUNCTION = `(SELECT oid::regprocedure::text FROM pg_proc
+  WHERE prosrc = 'pg_logical_emit_message_text'::text AND NOT has_function_privilege(oid, 'EXECUTE'::text)
+    AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'::name))`;
+
+async function assertMayExecute(query: Query): Promise<void> {
+  const [row] = await query<{ denied: string | null; role: string }>(
+    `SELECT ${DENIED_FUNCTION} AS denied, quote_ident(current_user::text) AS role`,
+  );
+  if (typeof row?.denied !== 'string') return;
+  const grant = `GRANT EXECUTE ON FUNCTION ${row.denied} TO ${escapeControls(row.role)}`;
+  throw new MigrationError('refused', `the role may not execute a function that creates need. Run ${grant}`);
+}
+
 /** Checks the database when a store starts. Throws if creates would fail or be lost. */
 export async function assertReadyForCreates(pool: StorePool, options: DatabaseOptions): Promise<void> {
   const assertUsable = async (query: Query, store: StoreSchema): Promise<void> => {
@@ -123,10 +140,11 @@ export async function assertReadyForCreates(pool: StorePool, options: DatabaseOp
   const database = url ? `database ${url.description}` : 'the database that PlantsModule borrows from the host';
   // A connection of its own explains a failure better. Those of the pool are set up in another way.
   if (url) await withConnection(url, (query) => assertUsable(query, url));
-  const check = url
-    ? execute('SELECT')
-    : assertUsable(execute, { schema, schemaDescription: `schema ${schema} of ${database}` });
-  await check.catch((cause: unknown) => {
+  const check = async (): Promise<void> => {
+    if (!url) await assertUsable(execute, { schema, schemaDescription: `schema ${schema} of ${database}` });
+    await assertMayExecute(execute);
+  };
+  await check().catch((cause: unknown) => {
     if (cause instanceof MigrationError) throw cause;
     const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
     throw new MigrationError('unreachable', `cannot use ${database}: ${rootReasonOf(cause)}${advice}`, { cause });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
+import { randomBytes } from 'node:crypto';
+import { Migrator } from '../../src/index.js';
 import { hashInt8, CitusTable } from '../../src/plants/citus-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
@@ -46,6 +48,22 @@ describe(CitusTable.name, () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
     expect(statements.mock.calls.length).toBeGreaterThanOrEqual(4);
     expect(await database.query('SELECT id, name FROM plants ORDER BY plants.id')).toEqual(plants);
+  });
+
+  it('should start for a role that may not execute what its statements do without', async () => {
+    const role = `plants_citus_${randomBytes(4).toString('hex')}`;
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'a-password-of-the-tests';
+      GRANT SELECT ON pg_catalog.pg_dist_shard, pg_catalog.pg_dist_node TO ${role};
+      DO $$ BEGIN EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || (SELECT oid::regprocedure FROM pg_proc
+        WHERE prosrc = 'pg_logical_emit_message_text') || ' FROM PUBLIC'; END $$`);
+    await new Migrator({ url: database.url, grantTo: role }).migrate();
+    const url = Object.assign(new URL(database.url), { username: role, password: 'a-password-of-the-tests' }).href;
+    const other = await startStoreOn({ ...database, url });
+    expect((await fetch(`http://127.0.0.1:${other.managementPort}/readyz`)).status).toBe(200);
+    for (const answer of ['"Fern"', '40901'])
+      expect((await other.post('{"id":-7,"name":"Fern"}')).body).toContain(answer);
+    await other.stop();
+    await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 
   it('should not start on nodes that could lose what they have acknowledged', async () => {

@@ -143,7 +143,7 @@ describe('plant-store token', () => {
   async function run(...args: string[]): Promise<{ stdout: string; stderr: string }> {
     const { code, stdout, stderr } = await outcomeOfCommandLine(['token', ...args], { DATABASE_URL: database.url });
     expect([stderr, code]).toEqual([expect.any(String), 0]);
-    if (/^(?:create|rotate)$/.test(args[0] ?? '')) {
+    if (args[0] === 'create') {
       // A script takes it from there.
       expect(stdout).toMatch(/^plant_[0-9A-Za-z]{38}\n$/);
       expect(stderr).toContain('The token is shown this once');
@@ -180,25 +180,24 @@ describe('plant-store token', () => {
     expect(lines.join('\n')).toMatch(RegExp(`^\\d+ +${name} +${scopes} +2\\S+Z +(2\\S+Z|never) +- +valid$`, 'm'));
   });
 
-  it('should refuse the name of a valid token, rotate that, and revoke one or all of its name', async () => {
-    await run('create', 'shop', '--expires', 'never', '--scope', 'a,b');
+  it('should give a name to several tokens, and revoke one by its id, or all valid ones of the name', async () => {
+    for (const expires of ['never', '30m', '1d']) await run('create', 'shop', '--expires', expires);
+    await database.query(
+      `UPDATE access_tokens SET expires_at = now() WHERE name = 'shop' AND expires_at > now() + interval '1 hour'`,
+    );
     const [first] = await stored('shop');
-    await fail('create shop', `has the name shop already, with the id ${first?.id}. Rotate it`);
-    await run('rotate', 'shop', '--overlap', '2h');
-    const [old, successor] = await stored('shop');
-    expect(old).toMatchObject({ id: first?.id, life: expect.closeTo(7200, -2), revoked: null });
-    expect(successor).toMatchObject({ scopes: ['a', 'b'], life: null, revoked: null });
-    const shown = RegExp(`^${successor?.id} +shop .* revoked$`, 'm');
-    expect((await run('revoke', String(successor?.id))).stdout).toMatch(shown);
-    expect(await stored('shop')).toMatchObject([{ revoked: null }, { revoked: true }]);
-    // A script may do it again.
-    for (const name of ['shop', 'shop']) await run('revoke', name);
-    expect(await stored('shop')).toMatchObject([{ revoked: true }, { revoked: true }]);
-    await fail('rotate shop', 'is valid any more. Create one: plant-store token create');
-    await run('create', 'brief', '--expires', '30m');
-    await run('rotate', 'brief', '--overlap', '0');
-    expect(await stored('brief')).toMatchObject([{ revoked: true }, { revoked: null, life: 1800 }]);
+    const shown = RegExp(`^${first?.id} +shop .* revoked$`, 'm');
+    expect((await run('revoke', String(first?.id))).stdout).toMatch(shown);
+    expect(await stored('shop')).toMatchObject([{ revoked: true }, { revoked: null }, { revoked: null }]);
+    expect((await run('revoke', 'shop')).stdout.match(/^\d+ +shop .*$/gm)).toEqual([
+      expect.stringMatching(/ revoked$/),
+    ]);
+    // The one that had expired is left as it is. A script may do it again.
+    const ended = (await run('revoke', 'shop')).stdout.match(/^\d+ +shop .*$/gm);
+    expect(ended?.map((line) => line.split(' ').at(-1))).toEqual(['revoked', 'revoked', 'expired']);
+    expect(await stored('shop')).toMatchObject([{ revoked: true }, { revoked: true }, { revoked: null }]);
     await fail('revoke nobody', 'there is no access token with the name "nobody". See plant-store token list');
+    await fail('revoke 4711', 'there is no access token with the id "4711". See plant-store token list');
   });
 
   it('should show no terminal what was written by hand, no digest, and each token only once', async () => {
@@ -206,7 +205,7 @@ describe('plant-store token', () => {
     await run('create', 'plain');
     await database.query("UPDATE access_tokens SET name = $1 WHERE name = 'plain'", [name]);
     expect((await run('list')).stdout).toMatch(/ a\\u001b\[31m\\u000ab\\u009b2J +.* valid$/m);
-    for (const command of ['rotate', 'revoke']) await run(command, name);
+    await run('revoke', name);
     expect(shown.join('\n')).not.toMatch(/[^\P{Cc}\n]/u);
     for (const secret of made.flatMap((token) => [token.slice(6, 20), ...digestForms(token)]))
       expect(shown.join('\n')).not.toContain(secret);

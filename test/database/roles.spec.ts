@@ -7,6 +7,7 @@ import { Host } from '../support/host/host.js';
 import { expectBadConfiguration, outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer } from '../support/tokens/tokens.js';
+import { until } from '../support/until.js';
 
 const PASSWORD = 'a-password-of-the-tests';
 const SUFFIX = randomBytes(4).toString('hex');
@@ -61,7 +62,7 @@ describe('A database with one role that owns the tables and another one for the 
     expect(await database.query(owners)).toEqual([{ tableowner: OWNER }]);
   });
 
-  it('should be used by the service, which also makes, lists, rotates and revokes tokens, and may do no more', async () => {
+  it('should be used by the service, which also makes, lists and revokes tokens, and may do no more', async () => {
     const { stdout } = await outcomeOfCommandLine('token create gardener', both);
     const store = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
     const plants = [1, 1].map(() => store.post('{"id":1,"name":"Rose"}', bearer(stdout.trim())));
@@ -69,7 +70,7 @@ describe('A database with one role that owns the tables and another one for the 
     expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
     await store.stop();
     expect(await database.query('SELECT FROM access_tokens WHERE last_used_at IS NOT NULL')).toHaveLength(1);
-    for (const command of ['rotate gardener', 'revoke gardener', 'list'])
+    for (const command of ['revoke gardener', 'list'])
       expect(await outcomeOfCommandLine(`token ${command}`, both)).toMatchObject({ code: 0 });
     for (const sql of [
       'DROP TABLE plants',
@@ -79,6 +80,35 @@ describe('A database with one role that owns the tables and another one for the 
       'INSERT INTO _prisma_migrations SELECT FROM _prisma_migrations',
     ])
       await expect(asService(sql)).rejects.toThrow(/permission denied|must be owner/);
+  });
+
+  it('should be refused while the service may not execute what a taken id needs, at the start and in /readyz', async () => {
+    const store = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
+    const [row] = await database.query<{ name: string }>(
+      `SELECT oid::regprocedure::text AS name FROM pg_proc WHERE prosrc = 'pg_logical_emit_message_text'`,
+    );
+    await database.query(`REVOKE EXECUTE ON FUNCTION ${row?.name} FROM PUBLIC`);
+    const readiness = async (): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).text();
+    await until(async () => (await readiness()).includes(`may not execute a function that creates need, ${row?.name}`));
+    await store.stop();
+    const grant = `GRANT EXECUTE ON FUNCTION ${row?.name} TO ${QUOTED}`;
+    const starting = startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
+    await expect(starting).rejects.toThrow(`Run ${grant}`);
+    await database.query(grant);
+    const again = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
+    expect((await again.post('{"id":1,"name":"Rose"}')).body).toMatch('40901');
+    await again.stop();
+  });
+
+  it('should be told in /readyz while the service lacks a right on a column', async () => {
+    const store = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
+    const readiness = async (): Promise<string> =>
+      (await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).text();
+    await database.query(`REVOKE ALL ON plants FROM ${QUOTED};
+      GRANT INSERT, SELECT (id, name, tag, idempotency_key, created_by) ON plants TO ${QUOTED}`);
+    await until(async () => (await readiness()).includes('the role lacks a right that a create needs'));
+    await store.stop();
   });
 
   it('should have the rights of the service again after each run, and in each schema', async () => {

@@ -57,8 +57,7 @@ describe.each(['a pool', 'a URL'])('a store on %s of a host', (source) => {
     await host.stop();
     const settings = Object.keys(OWN).map((name) => `current_setting('${name}') AS ${name}`);
     expect((await pool.query(`SELECT ${settings.join()}`)).rows).toEqual([OWN]);
-    // The health check does not wait for its ROLLBACK.
-    await until(() => pool.totalCount === pool.idleCount);
+    expect(pool.idleCount).toBe(pool.totalCount);
     const sessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
     expect(await database.query(sessions)).toHaveLength(pool.totalCount);
   });
