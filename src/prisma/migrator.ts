@@ -4,7 +4,7 @@ import { type Query, withConnection } from './connection.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from './database-url.js';
 import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
-import { findPending } from './table-checks.js';
+import { findPending, warnIfOthersMayCreate } from './table-checks.js';
 
 /** The advisory lock of a schema. This number spells "PLNT". */
 const STORE_LOCK = 0x504c4e54;
@@ -108,6 +108,7 @@ export class Migrator {
       const all = [`USAGE ON SCHEMA ${schema}`, 'USAGE ON SEQUENCE access_tokens_id_seq', ...tables];
       await query(all.map((rights) => `GRANT ${rights} TO ${pg.escapeIdentifier(grantTo)}`).join('; '));
     }
+    await warnIfOthersMayCreate(query, database);
     await query('COMMIT');
     return pending.map(({ name }) => name);
   }
