@@ -27,6 +27,10 @@ describe(readEnvironment.name, () => {
       { PORT: ' 0 ', BODY_LIMIT: '1e3' },
       { PORT: 0, BODY_LIMIT: 1000 },
     ],
+    [
+      { HOST: 'fe80::1%eth0', MANAGEMENT_HOST: 'my_host.example' },
+      { HOST: 'fe80::1%eth0', MANAGEMENT_HOST: 'my_host.example' },
+    ],
     [{ BASE_PATH: '/api/~a.b-c_d' }, { BASE_PATH: '/api/~a.b-c_d' }],
     [{ DATABASE_URL: ' postgres://u:p%40@h:1/d\n' }, { DATABASE_URL: 'postgres://u:p%40@h:1/d' }],
     [{ DATABASE_PASSWORD: ' pass word ' }, { DATABASE_PASSWORD: ' pass word ' }],
@@ -53,6 +57,7 @@ describe(readEnvironment.name, () => {
     ['BODY_LIMIT', ['1048577'], 'must not be greater than 1048576'],
     ['STORAGE_TIMEOUT', ['0', '-1'], 'must not be less than 1'],
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a b', '/%61', '/../a', '/a/.', '/a?b'], 'must be a path such as'],
+    ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000'], 'must be an IP address or a host name, without'],
     ['DOCS', ['constructor', 'ON!', 'true'], 'must be on or off'],
     ['LOG_LEVEL', [`a\u001b\n${'b'.repeat(99)}`], 'must be one of the following values: fatal, error, warn, info,'],
     [

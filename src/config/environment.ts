@@ -12,6 +12,7 @@ export const SECRETS =
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 const LOGGED = ['off', 'failures', 'all'] as const;
 const PATH_PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/;
+const HOST = /^(?:[\w.-]+|[\da-f:.]*:[\da-f:.]*(?:%\w+)?)$/i;
 const SERVER = { protocols: ['http', 'https'], require_protocol: true, require_tld: false, allow_underscores: true };
 const URL_ALONE = { ...SERVER, disallow_auth: true, allow_fragments: false };
 
@@ -20,6 +21,7 @@ const Read = (read: (text: string) => unknown): PropertyDecorator => Transform((
 const lowerCase = (text: string): string => text.toLowerCase();
 const toNumber = (): typeof Number => Number;
 const Integer = (min: number, max: number) => applyDecorators(Type(toNumber), IsInt(), Min(min), Max(max));
+const Host = Matches(HOST, { message: '$property must be an IP address or a host name, without brackets and port' });
 const Word = (words: readonly string[]) => applyDecorators(Read(lowerCase), IsIn(words));
 
 /** The variables of the service, with their defaults. `.env.example` says what each is for. */
@@ -29,6 +31,7 @@ export class Environment {
   NODE_ENV = 'development';
   @Integer(0, 65_535)
   PORT = 3000;
+  @Host
   HOST = '0.0.0.0';
   @Matches(PATH_PREFIX, { message: 'BASE_PATH must be a path such as /api/v1, with letters, digits and -._~ alone' })
   BASE_PATH = '';
@@ -63,6 +66,7 @@ export class Environment {
   ERROR_STATUS: ErrorStatus = 'contract';
   @Integer(0, 65_535)
   MANAGEMENT_PORT = 9464;
+  @Host
   MANAGEMENT_HOST = '127.0.0.1';
   @Integer(1, DAY_MS)
   SHUTDOWN_TIMEOUT = 10_000;

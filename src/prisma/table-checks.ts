@@ -30,7 +30,7 @@ const TABLES = `${TRUSTED}
 /** Others who may create in schema $1. */
 const CREATORS = `${TRUSTED}
   SELECT quote_ident(nspname::text) AS schema,
-    CASE grantee WHEN 0 THEN 'PUBLIC'::text ELSE quote_ident(pg_get_userbyid(grantee)::text) END AS role
+    CASE grantee WHEN 0::oid THEN 'PUBLIC'::text ELSE quote_ident(pg_get_userbyid(grantee)::text) END AS role
   FROM pg_namespace CROSS JOIN LATERAL aclexplode(nspacl)
   WHERE nspname = $1::name AND privilege_type = 'CREATE'::text AND grantee NOT IN (SELECT oid FROM trusted)
   ORDER BY 2`;
