@@ -54,8 +54,8 @@ const NO_URL =
   'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded (% is %25)';
 
 /**
- * Parses a PostgreSQL URL. `password` is not encoded and counts before that of the URL, as `schema` does. The whole
- * URL is a secret, so errors repeat no part of it but the name of a parameter.
+ * Parses a PostgreSQL URL. `password` is not encoded, and `schema` overrides that of the URL. The whole URL is a
+ * secret, so errors repeat no part of it but the name of a parameter.
  */
 export function parseDatabaseUrl(url: string, password = '', schema?: string): DatabaseUrl {
   const parts = URL_PARTS.exec(url)?.groups;
@@ -68,6 +68,8 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
     const value = own === '' ? process.env[VARIABLES[name] ?? ''] : own;
     if (value) settings[name] = value;
   }
+  if (password !== '' && ![undefined, password].includes(settings.password))
+    throw new Error('holds a password other than the one given separately: leave one of them out');
   if (password !== '') settings.password = password;
   if (settings.host) settings.host = settings.host.replace(/^\[(.*)\]$/, '$1');
   const { config, client } = readByPg(settings);
