@@ -1,5 +1,5 @@
 import type { StorePool } from '../prisma/store-pool.js';
-import { Prisma } from '../prisma/generated/client.js';
+import { Prisma } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { escapeControls, ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
