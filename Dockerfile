@@ -10,18 +10,17 @@ RUN --mount=type=cache,target=/root/.npm npm ci --ignore-scripts
 COPY . .
 # For --version: --build-arg COMMIT="$(git rev-parse HEAD)"
 ARG COMMIT
-RUN npx prisma generate && npx nest build && chmod +x dist/cli.js && echo "$COMMIT" >dist/commit
+RUN npm run build && chmod +x dist/cli.js && echo "$COMMIT" >dist/commit
 
 FROM base AS production
 COPY deploy/docker deploy/docker
-# Of the package's own optional peers those that the service uses. Other optional ones are left out: Prisma's command line and
-# TypeScript are such to npm, as peers of the client.
-RUN --mount=type=cache,target=/root/.npm node deploy/docker/service-manifest.mjs && rm deploy/docker/service-manifest.mjs \
- && npm ci --ignore-scripts --omit=dev --omit=optional && npm sbom --sbom-format=cyclonedx >sbom.json
+# For npm, what production leaves out is missing in the list of packages.
+RUN --mount=type=cache,target=/root/.npm npm run install:prod \
+ && npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY --from=build /app/dist dist
 # What Node.js never loads here: maps, declarations, and Prisma's compilers of queries for other databases. Files come with the modes
 # of the clone, and a strict umask would make them unreadable for the service.
-RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' \) -delete \
+RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name .tsbuildinfo -o -name '*.mts' \) -delete \
  && find node_modules/@prisma/client/runtime -name 'query_compiler*' ! -name '*_fast_bg.postgresql*.js' -delete \
  && chmod -R a+rX .
 

@@ -54,7 +54,7 @@ export default tseslint.config(
   ...Object.entries(LAYERS).map(importsDownwards),
   {
     // They are built where the packed store is installed; here its types, and with them most others, are unknown.
-    files: ['examples/*/**/*.ts', 'test/packed/{host,recipes}/**/*.ts'],
+    files: ['examples/*/**/*.ts', 'test/packed/{host,recipes}/**/*.{ts,mts}'],
     extends: [tseslint.configs.disableTypeChecked],
   },
   {

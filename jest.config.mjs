@@ -1,5 +1,4 @@
-/** How one file is compiled. scripts/build.mjs does so too. */
-export const swc = {
+const swc = {
   jsc: {
     target: 'es2023',
     parser: { syntax: 'typescript', decorators: true },

@@ -1,4 +1,4 @@
-import { type INestApplication, Logger } from '@nestjs/common';
+import { type INestApplication, Logger, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
@@ -6,12 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { warnIfNoToken } from './auth/token-lookup.js';
 import { packageVersion } from './config/package-files.js';
 import { parseDatabaseUrl } from './prisma/database-url.js';
+import { REQUEST_ID_HEADER } from './http/request-context.js';
 import { StorePool } from './prisma/store-pool.js';
-import type { ResponseHook } from './http/request-context.js';
 import { quote } from './util/text.js';
 import { AccessLog } from './server/access-log.js';
 import { ConfigurationError } from './config/configuration.js';
 import { type Environment, hasNoConfiguredToken } from './config/environment.js';
+import { EnvironmentModule } from './config/environment.module.js';
 import { PlantStoreAdapter } from './server/express-adapter.js';
 import { createOpenApiDocument } from './server/openapi.js';
 import { serveSwaggerUi } from './server/swagger-ui.js';
@@ -20,18 +21,25 @@ import { ManagementServer } from './management/management-server.js';
 import { Metrics } from './management/metrics.js';
 import { AppModule } from './app.module.js';
 
+/** Those of an answer that a script of another origin may read. */
+const EXPOSED_HEADERS = ['Retry-After', 'WWW-Authenticate', 'Allow', REQUEST_ID_HEADER];
+
 /** Creates the application without listening. Tests and `plant-store openapi` do so too. */
-export async function createApp(environment: Environment): Promise<NestExpressApplication> {
-  const logger = new ServiceLogger(environment);
-  const metrics = new Metrics();
-  const hooks: ResponseHook[] = [metrics];
-  if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log')) hooks.push(new AccessLog(environment));
-  const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(environment, metrics),
-    new PlantStoreAdapter(environment, hooks),
-    // The route of the plants reads its body itself, after the guard.
-    { bodyParser: false, abortOnError: false, logger },
-  );
+export async function createApp(environment: Environment, module: Type = AppModule): Promise<NestExpressApplication> {
+  const adapter = new PlantStoreAdapter(environment);
+  const root = { module, imports: [EnvironmentModule.forRoot(environment)] };
+  const app = await NestFactory.create<NestExpressApplication>(root, adapter, {
+    abortOnError: false,
+    bufferLogs: true,
+  });
+  const logger = app.get(ServiceLogger);
+  app.useLogger(logger);
+  app.setGlobalPrefix(environment.BASE_PATH);
+  if (environment.CORS_ORIGINS.length > 0)
+    app.enableCors({ origin: [...environment.CORS_ORIGINS], exposedHeaders: EXPOSED_HEADERS });
+  adapter.hooks.push(app.get(Metrics));
+  if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log'))
+    adapter.hooks.push(new AccessLog(environment));
   app.getHttpServer().on('drop', () => {
     logger.warn(
       `A client connection was refused: ${environment.MAX_CONNECTIONS} are open, as many as MAX_CONNECTIONS allows`,

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { setFlagsFromString } from 'node:v8';
 import { assertNoFaults, readConfiguration } from './config/configuration.js';
 import { assertInstalled } from './config/package-files.js';
@@ -6,7 +7,8 @@ import { closeWithin, endProcess, exitCodeOf, logCrash, printError, stopSignal }
 
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {
-  const environment = assertNoFaults(await readConfiguration());
+  const configuration = await readConfiguration();
+  const environment = assertNoFaults(configuration);
   assertInstalled();
   const signal = stopSignal();
   // It needs packages that a host may lack.
@@ -15,6 +17,7 @@ async function bootstrap(): Promise<void> {
   const local = environment.DATABASE_URL === undefined ? await LocalDatabase.open(environment) : undefined;
   try {
     const app = await createApp(environment);
+    for (const warning of configuration.warnings) new Logger('Configuration').warn(warning);
     logCrash();
     // Before it listens nothing was accepted, so the first signal ends the start at once.
     const url = await Promise.race([listen(app, environment), signal.then(() => undefined)]);

@@ -5,7 +5,7 @@ import { AUTH_MODULE, authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOpt
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
-import { JwtVerifier } from './jwt.verifier.js';
+import { JwtVerifier, loadJose } from './jwt.verifier.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
 import { TokenVerifier, TokenVerifierChain } from './token-verifier.js';
 
@@ -32,13 +32,18 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     },
     {
       provide: TokenVerifier,
-      useFactory: ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) =>
-        verifier ??
-        new TokenVerifierChain([
-          accessTokens && new StaticTokenVerifier(accessTokens),
-          issued,
-          jwt && new JwtVerifier(jwt),
-        ]),
+      useFactory: async ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) => {
+        // Where it cannot be loaded, each JWT would be refused.
+        if (jwt) await loadJose();
+        return (
+          verifier ??
+          new TokenVerifierChain([
+            accessTokens && new StaticTokenVerifier(accessTokens),
+            issued,
+            jwt && new JwtVerifier(jwt),
+          ])
+        );
+      },
       inject: [PlantsAuthOptions, IssuedTokenVerifier],
     },
   ],

@@ -1,6 +1,6 @@
-import { isString } from 'class-validator';
-import { DatabaseAddress, DEFAULT_STORAGE_TIMEOUT, MILLISECONDS } from '../prisma/database.options.js';
-import { checkOptions, describeFound, type OptionsOf, Nested, oneOf, Rule, ShouldBe } from '../util/options.js';
+import { IsIn, IsInt, IsOptional, isString, Max, Min, ValidateNested } from 'class-validator';
+import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
+import { assertValid, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -11,21 +11,27 @@ export function isHttpUrl(text: unknown, { query = false } = {}): text is string
   return username === '' && password === '' && (query || !text.includes('?'));
 }
 
-export const ISSUER = [
-  'a URL such as https://id.example.com, without user, query or fragment',
-  (url: unknown) => isHttpUrl(url),
-] as const;
-export const JWKS_URL = [
-  'a URL such as https://id.example.com/keys, without user or fragment',
-  (url: unknown) => isHttpUrl(url, { query: true }),
-] as const;
-export const JWT_TYP = oneOf('at+jwt');
+const IsIssuer = Rule((url) =>
+  isHttpUrl(url) ? undefined : 'must be a URL such as https://id.example.com, without user, query or fragment',
+);
+const IsJwksUrl = Rule((url) =>
+  isHttpUrl(url, { query: true })
+    ? undefined
+    : 'must be a URL such as https://id.example.com/keys, without user or fragment',
+);
+const IsAudience = Rule((audience) =>
+  [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== '')
+    ? undefined
+    : 'must be what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
+);
 
 export const AUTH_MODULE = 'PlantsAuthModule';
 
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
-  @ShouldBe(...MILLISECONDS)
+  @IsInt()
+  @Min(1)
+  @Max(DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
@@ -34,20 +40,18 @@ export type IssuedTokensOptions = OptionsOf<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The exact `iss` of the JWTs: the URL of an OpenID Connect issuer. */
-  @ShouldBe(...ISSUER, true)
+  @IsIssuer
   issuer!: string;
   /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
-  @ShouldBe(
-    'what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
-    (audience) => [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== ''),
-    true,
-  )
+  @IsAudience
   audience!: string | readonly string[];
   /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
-  @ShouldBe(...JWKS_URL)
+  @IsOptional()
+  @IsJwksUrl
   jwksUrl?: string | undefined;
   /** The required `typ` of the JWTs (RFC 9068). @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
-  @ShouldBe(...JWT_TYP)
+  @IsOptional()
+  @IsIn(['at+jwt'])
   typ?: 'at+jwt' | undefined;
 }
 
@@ -59,10 +63,12 @@ export class PlantsAuthOptions {
   @Rule(tokensFault)
   accessTokens?: readonly string[] | undefined;
   /** The database of the tokens that `plant-store token` issues. @defaultValue none */
-  @Nested('{ url }: the database that the tokens are in', () => IssuedTokens)
+  @IsOptional()
+  @ValidateNested()
   issuedTokens?: IssuedTokensOptions | undefined;
   /** The OpenID Connect issuer whose JWTs are valid. @defaultValue none */
-  @Nested('{ issuer, audience }: whose JWTs are access tokens', () => Jwt)
+  @IsOptional()
+  @ValidateNested()
   jwt?: JwtOptions | undefined;
   /** A verifier of the application, instead of the three above. @defaultValue none */
   @Rule(verifierFault)
@@ -72,23 +78,26 @@ export class PlantsAuthOptions {
 /** At least one of `accessTokens`, `issuedTokens` and `jwt`, or a `verifier` alone. */
 export type PlantsAuthModuleOptions = OptionsOf<PlantsAuthOptions>;
 
-/** Checks the options and adds the defaults. @throws Error that names every fault */
-export function authOptionsOf(options: unknown): PlantsAuthOptions {
-  return checkOptions(PlantsAuthOptions, options, AUTH_MODULE);
+/** Checks the options and adds the defaults. @throws OptionsError that names every fault */
+export function authOptionsOf(given: unknown): PlantsAuthOptions {
+  const options = optionsOf(PlantsAuthOptions, given);
+  const { issuedTokens, jwt } = options;
+  if (typeof issuedTokens === 'object') options.issuedTokens = optionsOf(IssuedTokens, issuedTokens);
+  if (typeof jwt === 'object') options.jwt = optionsOf(Jwt, jwt);
+  return assertValid(options, AUTH_MODULE);
 }
 
 /** Messages name tokens by position only. A token is required if nothing else says which tokens are valid. */
 function tokensFault(tokens: unknown, { issuedTokens, jwt, verifier }: PlantsAuthOptions): string | undefined {
   if (tokens === undefined && [issuedTokens, jwt, verifier].some((other) => other !== undefined)) return undefined;
   if (Array.isArray(tokens) && tokens.length > 0) return accessTokensFault(tokens);
-  const found = Array.isArray(tokens) ? 'is empty' : describeFound(tokens);
-  return `${found}, should be an array of at least one token; or give issuedTokens, jwt, or a verifier`;
+  return 'must be an array of at least one token; or give issuedTokens, jwt, or a verifier';
 }
 
 function verifierFault(verifier: unknown, options: PlantsAuthOptions): string | undefined {
   if (verifier === undefined) return undefined;
   const others = (['accessTokens', 'issuedTokens', 'jwt'] as const).filter((name) => options[name] !== undefined);
-  if (others.length > 0) return `is given in addition to ${others.join(' and ')}, should be left out, or those`;
+  if (others.length > 0) return `must not be given beside ${others.join(' and ')}`;
   if (typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function') return undefined;
-  return `${describeFound(verifier)}, should be an object with a method verify: extend TokenVerifier`;
+  return 'must be an object with a method verify: extend TokenVerifier';
 }

@@ -4,7 +4,7 @@ import { insufficientScope, invalidToken } from '../errors/api-error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
 import { logWithFields, PRINCIPAL, requestIdOf } from '../http/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { requiredScopes } from './scopes.js';
+import { isPublic, requiredScopes } from './scopes.js';
 import { type Principal, principalOf, refusalOf } from './token-verifier.js';
 
 type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
@@ -46,6 +46,7 @@ export class BearerAuthGuard extends NestAuthGuard {
       throw new Error(
         `BearerAuthGuard protects routes of HTTP: protect handlers of "${context.getType()}" in another way`,
       );
+    if (isPublic(context.getHandler(), context.getClass())) return true;
     // Nest has put the options of a PassportModule of the host here: another strategy, or another property.
     this.options = this.ownOptions;
     await super.canActivate(context);

@@ -27,6 +27,14 @@ const MAX_CACHED = 10_000;
 /** The keys cannot be fetched, so nobody knows whether a JWT is valid. */
 class IssuerError extends Error {}
 
+/** Loads the library. A service that reads no JWT does not. @throws where it cannot be loaded, and says what does */
+export function loadJose(): Promise<Jose> {
+  return import('jose').catch((cause: unknown) => {
+    const advice = 'In Jest before Node.js 24.9 it has to be transformed: docs/embedding.md has the lines';
+    throw new Error(`jose, which reads JWTs, cannot be loaded. ${advice}`, { cause });
+  });
+}
+
 /** Accepts JWTs of one issuer. */
 export class JwtVerifier extends TokenVerifier {
   private keySet: Promise<KeySet> | undefined;
@@ -46,8 +54,7 @@ export class JwtVerifier extends TokenVerifier {
   }
 
   private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
-    // A service that sees no JWT does not load the library.
-    const jose = await import('jose');
+    const jose = await loadJose();
     let fault: string | undefined;
     try {
       fault = faultWithoutKeys(token, this.options, jose);

@@ -1,3 +1,4 @@
+import { SetMetadata } from '@nestjs/common';
 import { SCOPE } from './token-format.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
@@ -30,4 +31,13 @@ export function RequireScopes(...scopes: readonly string[]): ClassDecorator & Me
 export function requiredScopes(handler: unknown, controller: unknown): readonly string[] {
   const of = (target: unknown): unknown => Reflect.getMetadata(REQUIRED_SCOPES, Object(target) as object);
   return (of(handler) ?? of(controller) ?? []) as readonly string[];
+}
+
+const PUBLIC = 'plant-store:public';
+
+/** Opens a handler, or all handlers of a controller of the service, to everybody: its guard is on every route. */
+export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(PUBLIC, true);
+
+export function isPublic(handler: unknown, controller: unknown): boolean {
+  return [handler, controller].some((target) => Reflect.hasMetadata(PUBLIC, Object(target) as object));
 }

@@ -1,17 +1,19 @@
+import { Logger } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
-import { defaultText, SECRETS } from '../config/environment.js';
-import { VARIABLES } from '../config/variable.js';
+import { defaultText, Environment, SECRETS } from '../config/environment.js';
 import { exitCodeOf, printError } from '../server/process.js';
-import { print, table } from './output.js';
+import { print } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;
 
 /** Runs one command. Returns 0, 1 if it failed, 2 if the command line is wrong, or 78 for a configuration that cannot be used. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
+  // The output of a command is for scripts. `serve` gets a logger of its own.
+  Logger.overrideLogger({ log: printError, warn: printError, error: printError });
   let usage: number | undefined;
   const code = await exitCodeOf(() =>
     createProgram()
@@ -33,33 +35,15 @@ function createProgram(): Command {
     .helpCommand(false)
     .showHelpAfterError()
     .exitOverride()
-    .configureOutput({
-      writeOut: (text) => {
-        console.log(text.trimEnd());
-      },
-      writeErr: printError,
-      outputError: (text, printText) => {
-        printText(text.replace(/^error: /, 'plant-store: '));
-      },
-    })
-    .addHelpText(
-      'after',
-      `
-Exits with 0, with 1 if the command failed, with 2 if it was called wrongly, or with 78 if the configuration
-cannot be used, which no restart changes. plant-store serve --help lists the environment variables.`,
-    );
+    .configureOutput({ writeErr: printError })
+    .addHelpText('after', '\nplant-store serve --help lists the environment variables.')
+    .addHelpText('after', 'Exit codes: 0 done, 1 failed, 2 called wrongly, 78 the configuration cannot be used.');
   program
     .command('serve')
     .description('run the service until SIGTERM, SIGINT or SIGHUP, and then answer the requests in flight')
-    .option(
-      '--check',
-      'only say all that the start would refuse or warn of, but for ports that are taken. It changes nothing, and starts no ' +
-        'database. It exits with 0 if the service can start, with 78 if a fault stays, and with 1 if all may pass',
-    )
     .addHelpText('after', ({ error }) => (error ? '' : describeEnvironment()))
-    .action(async (options: { check?: true }) => {
-      if (options.check) await (await import('./serve-check.js')).checkStart();
-      else await import('../main.js');
+    .action(async () => {
+      await import('../main.js');
     });
   program
     .command('migrate')
@@ -67,10 +51,9 @@ cannot be used, which no restart changes. plant-store serve --help lists the env
     .addOption(schemaOption())
     .addHelpText(
       'after',
-      `
-With MIGRATION_DATABASE_URL it works as that role, the owner of the tables, and grants the role of DATABASE_URL what
-the service needs. It waits 30 seconds for another migration, and 2 for any other lock. Then it exits with 1: run it again.`,
+      '\nWith MIGRATION_DATABASE_URL, the owner of the tables, it grants the role of DATABASE_URL its rights.',
     )
+    .addHelpText('after', 'If another session is in the way, it waits, and then exits with 1: run it again.')
     .action(migrate);
   program
     .command('openapi')
@@ -81,21 +64,23 @@ the service needs. It waits 30 seconds for another migration, and 2 for any othe
 }
 
 function describeEnvironment(): string {
-  const rows = Array.from(VARIABLES, ([name, about]) => ['', name, defaultText(name), about]);
+  const lines = Object.keys(new Environment()).map((name) => `  ${name}=${defaultText(name)}`);
   const secrets = SECRETS.map((name) => `${name}_FILE`).join(', ');
   return `
-Environment variables, with their defaults:
+Environment variables, with their defaults. docs/configuration.md says what they are for:
 
-${table(rows)}
+${lines.join('\n')}
 
 A secret may be in a file, which one of these names: ${secrets}`;
 }
 
 async function migrate({ schema: given }: { schema?: string }): Promise<void> {
-  const environment = assertNoFaults(await readConfiguration());
+  const configuration = await readConfiguration();
+  const environment = assertNoFaults(configuration);
+  for (const warning of configuration.warnings) printError(warning);
   const { DATABASE_URL: url, DATABASE_PASSWORD: password, MIGRATION_DATABASE_URL: ownerUrl } = environment;
   if (url === undefined)
-    throw new ConfigurationError(['DATABASE_URL: is missing, should be the URL of the PostgreSQL database to migrate']);
+    throw new ConfigurationError(['DATABASE_URL is missing: it must be the URL of the PostgreSQL database to migrate']);
   const { user, schema } = parseDatabaseUrl(url, password, given);
   // The same URL means the same role, that of the service, with its password.
   const owner =

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfiguration, readEnvironment } from './configuration.js';
-import { defaultText, SECRETS } from './environment.js';
-import { VARIABLES } from './variable.js';
+import { defaultText, Environment, SECRETS } from './environment.js';
 import { PACKAGE_FILE } from './package-files.js';
 
 const TOKEN = 'a-token-of-twenty-characters';
@@ -12,71 +13,104 @@ const ISSUER = { JWT_ISSUER: 'https://id.example.com', JWT_AUDIENCE: 'plants' };
 const faultsOf = (variables: NodeJS.ProcessEnv): readonly string[] => readEnvironment(variables).faults;
 
 describe(readEnvironment.name, () => {
-  // Both show every name and default, so that no change of them goes unseen. UPDATE=1 writes the files.
-  it.each<[string, (text: string) => string]>([
-    ['.env.example', exampleOf],
-    ['docs/configuration.md', withTable],
-  ])('should be what %s says', (name, made) => {
-    const file = join(PACKAGE_FILE, '..', name);
-    const text = readFileSync(file, 'utf8');
-    if (process.env.UPDATE === '1') writeFileSync(file, made(text));
-    expect(readFileSync(file, 'utf8')).toBe(made(text));
+  it.each([
+    ['.env.example', /^#(\w+)=(.*)$/gm],
+    ['docs/configuration.md', /^\| `(\w+)` +\| (?:`(.*)`)? +\| \w.*\|$/gm],
+  ])('should have the variables and the defaults of %s', (file, line) => {
+    const found = [...readFileSync(join(PACKAGE_FILE, '..', file), 'utf8').matchAll(line)];
+    const expected = Object.keys(new Environment()).map((name) => [name, defaultText(name)]);
+    expect(found.map(([, name, text = '']) => [name, text])).toEqual(expected);
   });
 
   it.each<[NodeJS.ProcessEnv, object]>([
-    [{ PORT: ' 0 ' }, { PORT: 0 }],
+    [
+      { PORT: ' 0 ', BODY_LIMIT: '1e3' },
+      { PORT: 0, BODY_LIMIT: 1000 },
+    ],
+    [
+      { HOST: 'fe80::1%eth0', MANAGEMENT_HOST: 'my_host.example' },
+      { HOST: 'fe80::1%eth0', MANAGEMENT_HOST: 'my_host.example' },
+    ],
     [{ BASE_PATH: '/api/~a.b-c_d' }, { BASE_PATH: '/api/~a.b-c_d' }],
     [{ DATABASE_URL: ' postgres://u:p%40@h:1/d\n' }, { DATABASE_URL: 'postgres://u:p%40@h:1/d' }],
-    [{ DATABASE_URL: 'postgresql://' }, { DATABASE_URL: 'postgresql://' }],
     [{ DATABASE_PASSWORD: ' pass word ' }, { DATABASE_PASSWORD: ' pass word ' }],
     [{ ACCESS_TOKENS: `${TOKEN},\n ${TOKEN}2 ` }, { ACCESS_TOKENS: [TOKEN, `${TOKEN}2`] }],
     [{ ...ISSUER, JWT_ISSUER: 'https://ID.example.com/plants/' }, { JWT_ISSUER: 'https://ID.example.com/plants/' }],
     [{ ...ISSUER, JWT_AUDIENCE: 'plants, https://a.example,' }, { JWT_AUDIENCE: ['plants', 'https://a.example'] }],
-    [{ ...ISSUER, JWT_JWKS_URL: 'http://keys:80/keys?of=a' }, { JWT_JWKS_URL: 'http://keys:80/keys?of=a' }],
-    [{ ERROR_STATUS: 'Semantic' }, { ERROR_STATUS: 'semantic' }],
-    [{ DOCS: 'off' }, { DOCS: false }],
+    [{ ...ISSUER, JWT_JWKS_URL: 'http://my_keys:80/keys?of=a' }, { JWT_JWKS_URL: 'http://my_keys:80/keys?of=a' }],
+    [
+      { ERROR_STATUS: 'Semantic', DOCS: 'Off', NODE_ENV: 'test' },
+      { ERROR_STATUS: 'semantic', DOCS: false },
+    ],
     // Compose passes a variable that is not set as an empty one.
-    [{ MAX_CONNECTIONS: ' ' }, { MAX_CONNECTIONS: 10_000 }],
-    [{}, { HOST: '127.0.0.1' }],
+    [{ MAX_CONNECTIONS: ' ', DATABASE_URL_FILE: '' }, { MAX_CONNECTIONS: 10_000 }],
+    [{}, { HOST: '127.0.0.1', DOCS: true }],
     [{ DATABASE_URL: 'postgresql://db/plants' }, { HOST: '0.0.0.0' }],
   ])('should read %j as %j', (variables, environment) => {
-    expect(readEnvironment(variables)).toMatchObject({ environment, faults: [] });
+    expect(readEnvironment(variables)).toMatchObject({ environment, faults: [], warnings: [] });
   });
 
   it.each([
-    ['NODE_ENV', ['prod', 'Production']],
-    ['PORT', ['65536', '-1', '1e3', '0x10', '3000.0', '99999999999999999999']],
-    ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000', '1.2.3.4.5']],
-    ['BASE_PATH', ['api', '/', '/api/', '//api', '/a b', '/%61', '/../a', '/a/.', '/a?b', '/a#b']],
-    ['STORAGE_TIMEOUT', ['0', '86400001', '5s']],
-    ['BODY_LIMIT', ['0', '1mb', '1048577']],
-    ['DOCS', ['constructor', 'ON!']],
-    ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https://a.b#a', 'https://a.b?a=b']],
-  ])('should refuse a wrong %s, and say what it is and should be', (name, texts) => {
-    const start = (text: string): string => `${name}: is ${JSON.stringify(text)}, should be `;
+    ['NODE_ENV', ['prod', 'Prod-1'], 'must be production, if that is meant'],
+    ['PORT', ['x', '3000.5', '5s'], 'must be an integer number'],
+    ['PORT', ['65536', '99999999999999999999'], 'must not be greater than 65535'],
+    ['BODY_LIMIT', ['1048577'], 'must not be greater than 1048576'],
+    ['STORAGE_TIMEOUT', ['0', '-1'], 'must not be less than 1'],
+    ['BASE_PATH', ['api', '/', '/api/', '//api', '/a b', '/%61', '/../a', '/a/.', '/a?b'], 'must be a path such as'],
+    ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000'], 'must be an IP address or a host name, without'],
+    ['DOCS', ['constructor', 'ON!', 'true'], 'must be on or off'],
+    ['LOG_LEVEL', [`a\u001b\n${'b'.repeat(99)}`], 'must be one of the following values: fatal, error, warn, info,'],
+    [
+      'JWT_ISSUER',
+      ['id.example.com', 'ftp://a.b', 'https://', 'https://a.b#a', 'https://a.b?a=b'],
+      'must be a URL such',
+    ],
+  ])('should refuse a wrong %s once, and say what it is and must be: %j', (name, texts, words) => {
     for (const text of texts) {
-      const faults = faultsOf({ ...ISSUER, [name]: text });
-      expect(faults.map((fault) => fault.slice(0, start(text).length))).toEqual([start(text)]);
+      const [fault = '', ...others] = faultsOf({ ...ISSUER, [name]: text });
+      expect([fault.slice(0, `${name} ${words}`.length), others]).toEqual([`${name} ${words}`, []]);
+      expect(fault).toContain(
+        text.length > 60 ? String.raw` (it is "a\u001b\n${'b'.repeat(56)}…")` : ` (it is "${text}")`,
+      );
     }
   });
 
   it.each<[NodeJS.ProcessEnv, string]>([
-    [{ DRAIN_DELAY: '10001' }, 'DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (10000)'],
-    [{ PORT: '9464' }, 'MANAGEMENT_PORT: is that of PORT too'],
-    [{ JWT_ISSUER: 'https://a.b' }, 'JWT_AUDIENCE: is missing, should be set, or JWT_ISSUER be left out'],
-    [{ LOG_LEVEL: `a\u001b\n${'b'.repeat(99)}` }, `LOG_LEVEL: is "a\\u001b\\n${'b'.repeat(56)}…", should be`],
+    [{ DRAIN_DELAY: '10001' }, 'DRAIN_DELAY must be at most SHUTDOWN_TIMEOUT (10000)'],
+    [{ PORT: '9464' }, 'MANAGEMENT_PORT must be another one than PORT'],
+    [{ JWT_ISSUER: 'https://a.b' }, 'JWT_ISSUER and JWT_AUDIENCE must be set together'],
+    [{ NODE_ENV: 'Production' }, 'DATABASE_URL is missing: in production'],
     // What could not be read is not called missing.
-    [
-      { NODE_ENV: 'production', DATABASE_URL_FILE: '/dev/null' },
-      'DATABASE_URL: the file of DATABASE_URL_FILE is empty',
-    ],
-    [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS: the file of ACCESS_TOKENS_FILE cannot be read (ENOENT)'],
+    [{ NODE_ENV: 'production', DATABASE_URL_FILE: '/dev/null' }, 'DATABASE_URL_FILE must name a file with the secret'],
+    [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS_FILE must name a file that can be read (ENOENT)'],
     [{ ACCESS_TOKENS: `${TOKEN} hunter2` }, 'ACCESS_TOKENS: token 2 of 2 is too short'],
-    [{ ...ISSUER, JWT_ISSUER: 'https://a:hunter2@b.example' }, 'JWT_ISSUER: holds a user or password, should be'],
+    [
+      { DATABASE_URL: 'postgresql://u:hunter2@db/a?sslmode=of' },
+      'DATABASE_URL must have an sslmode or a PGSSLMODE out',
+    ],
+    [{ ...ISSUER, JWT_ISSUER: 'https://a:hunter2@b.example' }, 'JWT_ISSUER must be a URL such as'],
   ])('should with %j say %s, and show no secret', (variables, start) => {
     const faults = faultsOf(variables);
     expect(faults.map((fault) => fault.slice(0, start.length))).toEqual([start]);
     expect(faults.join()).not.toContain('hunter2');
+  });
+
+  it('should warn of a name that is one letter away from that of a variable', () => {
+    const right = [...Object.keys(new Environment()), ...SECRETS.map((name) => `${name}_FILE`)];
+    const wrong = [
+      'BODY_LIMTI',
+      'BODY_LIMI',
+      'BODY_LIMITS',
+      'BODY-LIMIT',
+      'ODY_LIMIT',
+      'DATABASE_URL_FIEL',
+      'JWT_TYPE',
+    ];
+    const others = ['BODY', 'BODY_LIM', 'BODY_LIMITED', 'DATABASE_URL_FEIL', 'HOSTNAME', 'PATH', 'HOME', 'PGHOST', ''];
+    const all = [...right, ...wrong, ...others].map((name) => [name, ''] as const);
+    const { warnings } = readEnvironment(Object.fromEntries(all));
+    expect(warnings.map((warning) => warning.split(' ')[0])).toEqual(wrong);
+    expect(warnings[0]).toMatch(/is BODY_LIMIT meant\?$/);
   });
 
   describe('from files', () => {
@@ -91,15 +125,37 @@ describe(readEnvironment.name, () => {
       rmSync(folder, { recursive: true });
     });
 
-    it('should read .env too, with a byte order mark, and let what is set go first', async () => {
-      const text = '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\nPGHOST=db\n';
+    it('should read .env too, with a byte order mark, and let what is set, and not empty, go first', async () => {
+      const text =
+        '\ufeffDATABASE_URL=postgresql://db/plants\nPORT=1\nBODY_LIMIT="2"\nPGHOST=db\nHOST= \nDOCS=off # no\n';
       writeFileSync(join(folder, '.env'), text);
-      jest.replaceProperty(process, 'env', { PORT: '5' });
-      const { environment, faults } = await readConfiguration();
-      expect(environment).toMatchObject({ DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2 });
+      jest.replaceProperty(process, 'env', { PORT: '5', DATABASE_URL: '', DOCS: ' ' });
+      const { environment, faults, warnings } = await readConfiguration();
+      const expected = { DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2, HOST: '0.0.0.0', DOCS: false };
+      expect(environment).toMatchObject(expected);
       // pg reads PGHOST from there.
       const set = Object.keys(process.env).sort();
-      expect([faults, set]).toEqual([[], ['BODY_LIMIT', 'DATABASE_URL', 'PGHOST', 'PORT']]);
+      expect([faults, warnings, set]).toEqual([[], [], ['BODY_LIMIT', 'DATABASE_URL', 'DOCS', 'PGHOST', 'PORT']]);
+    });
+
+    it('should read a pipe, and warn of what Node.js has read before', async () => {
+      execFileSync('mkfifo', [join(folder, '.env')]);
+      jest.replaceProperty(process, 'env', { NODE_OPTIONS: '-r a' });
+      const names = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_ENV_PROXY', 'https_proxy', 'SSL_CERT_FILE'];
+      const others = ['NODE_ENV', 'NODE_IMAGE', 'NODE_OPTIONS', 'PORT'];
+      const written = writeFile(join(folder, '.env'), [...names, ...others].map((name) => `${name}=1\n`).join(''));
+      const { environment, warnings } = await readConfiguration();
+      await written;
+      expect([environment.PORT, warnings.map((warning) => warning.split(' ')[0])]).toEqual([1, names]);
+      expect(warnings[0]).toMatch('has no effect in .env, as Node.js reads it earlier: set it in the environment');
+    });
+
+    it.each([
+      ['UTF-16', Buffer.from('PORT=1\n', 'utf16le')],
+      ['Latin 1', Buffer.from('# Gärten\nPORT=1\n', 'latin1')],
+    ])('should refuse an .env in %s', async (_, bytes) => {
+      writeFileSync(join(folder, '.env'), bytes);
+      await expect(readConfiguration()).rejects.toThrow('.env must be a text in UTF-8, and is in another encoding');
     });
 
     it('should read a secret from a file, without a byte order mark and the end of its line', () => {
@@ -110,26 +166,3 @@ describe(readEnvironment.name, () => {
     });
   });
 });
-
-const ROWS = Array.from(VARIABLES, ([name, about]) => ({ name, initial: defaultText(name), about }));
-
-function exampleOf(): string {
-  const files = SECRETS.map((name) => `${name}_FILE`).join(', ');
-  return [
-    '# The variables of the plant store, each with its default. An empty one counts as not set.\n' +
-      `# A secret is read from a file, if its path is set instead: ${files}.\n`,
-    ...ROWS.map(({ name, initial, about }) => `# ${about}.\n#${name}=${initial}\n`),
-  ].join('\n');
-}
-
-/** The page with the table of the variables, padded as Prettier does. */
-function withTable(page: string): string {
-  const cells = ROWS.map(({ name, initial, about }) => [`\`${name}\``, initial && `\`${initial}\``, about]);
-  const rows = [['Variable', 'Default', ''], ...cells];
-  const widths = [0, 1, 2].map((at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const [head = '', ...lines] = rows.map(
-    (row) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`,
-  );
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return page.replace(/^\| Variable [^]*?\n(?=\n)/m, () => [head, rule, ...lines, ''].join('\n'));
-}

@@ -1,22 +1,18 @@
-import { ConfigModule } from '@nestjs/config';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { parse } from 'dotenv';
 import { isUtf8 } from 'node:buffer';
-import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
-import { ExplainedError, messageIfThrows } from '../util/text.js';
-import { Environment, type Name, SECRETS } from './environment.js';
-import { VARIABLES } from './variable.js';
+import { ExplainedError, messageIfThrows, quote } from '../util/text.js';
+import { Environment, SECRETS } from './environment.js';
 
-/** The first variable means nothing without the second. */
-const REQUIRES: [Name, Name][] = [
-  ['JWT_ISSUER', 'JWT_AUDIENCE'],
-  ['JWT_AUDIENCE', 'JWT_ISSUER'],
-  ['JWT_JWKS_URL', 'JWT_ISSUER'],
-  ['JWT_TYP', 'JWT_ISSUER'],
-  ['MIGRATION_DATABASE_PASSWORD', 'MIGRATION_DATABASE_URL'],
-];
+/** Node.js reads these before it can read `.env`. */
+const READ_BY_NODE =
+  /^(?:NODE_(?:DEBUG|EXTRA_CA_CERTS|OPTIONS|USE_\w+)|SSL_CERT_(?:DIR|FILE)|OPENSSL_CONF|(?:https?|all|no)_proxy)$/i;
 
 /** The configuration cannot be used. Each fault names the variable, what is wrong and what would be right. */
 export class ConfigurationError extends ExplainedError {
@@ -32,95 +28,121 @@ export class ConfigurationError extends ExplainedError {
   }
 }
 
-/** The environment with its faults. */
-interface ReadEnvironment {
+/** The environment, what is wrong with it, and which names have no effect. */
+interface Configuration {
   readonly environment: Environment;
   readonly faults: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** Reads the variables of the process, and those of `.env` that it lacks. The overrides replace both. */
-export async function readConfiguration(overrides: NodeJS.ProcessEnv = {}): Promise<ReadEnvironment> {
-  const fault = envFileFault();
-  if (fault !== undefined) return { environment: new Environment(), faults: [`.env: ${fault}`] };
-  let variables: NodeJS.ProcessEnv = {};
-  // Nest also puts those of `.env` into the environment of the process, where pg and Node.js find theirs.
-  await ConfigModule.forRoot({ validate: (found: NodeJS.ProcessEnv) => (variables = found) });
-  return readEnvironment({ ...variables, ...overrides });
+export async function readConfiguration(overrides: NodeJS.ProcessEnv = {}): Promise<Configuration> {
+  const given = Object.entries(await readEnvFile()).filter(([name, text]) => isSet(text) && !isSet(process.env[name]));
+  // pg finds PGHOST and the like there.
+  Object.assign(process.env, Object.fromEntries(given));
+  const { warnings, ...read } = readEnvironment({ ...process.env, ...overrides });
+  const late = given.map(([name]) => name).filter((name) => READ_BY_NODE.test(name));
+  const advice = 'has no effect in .env, as Node.js reads it earlier: set it in the environment of the process';
+  return { ...read, warnings: [...warnings, ...late.map((name) => `${name} ${advice}`)] };
 }
 
-/** Nest would find no variable in a file of another encoding, and start with the defaults. */
-function envFileFault(): string | undefined {
-  const path = resolve('.env');
-  if (!existsSync(path)) return undefined;
-  try {
-    const bytes = readFileSync(path);
-    return isUtf8(bytes) && !bytes.includes(0) ? undefined : 'is in another encoding, should be a text in UTF-8';
-  } catch (error) {
-    return `cannot be read (${(error as NodeJS.ErrnoException).code ?? ''}), should be a file`;
-  }
+/** Reads it once, as it may be a pipe. */
+async function readEnvFile(): Promise<NodeJS.ProcessEnv> {
+  const bytes = await readFile(join(process.cwd(), '.env')).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return Buffer.of();
+    throw new ConfigurationError([`.env must be a file that can be read (${code})`]);
+  });
+  // A text in another encoding would have no variable, and the service start with the defaults.
+  if (!isUtf8(bytes) || bytes.includes(0))
+    throw new ConfigurationError(['.env must be a text in UTF-8, and is in another encoding']);
+  return parse(bytes.toString().replace(/^\uFEFF/, ''));
 }
 
 /** @throws ConfigurationError with every fault at once and without any secret */
-export function assertNoFaults({ environment, faults }: ReadEnvironment): Environment {
-  if (faults.length > 0) throw new ConfigurationError(faults);
+export function assertNoFaults({ environment, faults, warnings }: Configuration): Environment {
+  if (faults.length > 0) throw new ConfigurationError([...faults, ...warnings]);
   return environment;
 }
 
 /** Reads variables. One with a fault gets its default. */
-export function readEnvironment(variables: NodeJS.ProcessEnv): ReadEnvironment {
-  const faults: string[] = [];
-  const note = (name: string, check: () => unknown): void => {
-    const fault = messageIfThrows(check);
-    if (fault !== undefined) faults.push(`${name}: ${fault}`);
-  };
+export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
+  const names = Object.keys(new Environment());
+  const given = names.filter((name) => isSet(variables[name]) || isSet(variables[`${name}_FILE`]));
   const texts: Record<string, string> = {};
-  for (const name of VARIABLES.keys())
-    note(name, () => {
-      const text = textOf(name, variables);
-      // Docker Compose passes an unset variable as an empty one.
-      if (text.trim() !== '') texts[name] = text;
-    });
-  const environment = plainToInstance(Environment, texts, { exposeDefaultValues: true });
-  for (const { property, constraints = {} } of validateSync(environment)) {
-    faults.push(...Object.values(constraints).map((fault) => `${property}: ${fault}`));
-    Reflect.set(environment, property, new Environment()[property as Name]);
+  const faults = given.flatMap((name) => messageIfThrows(() => (texts[name] = textOf(name, variables))) ?? []);
+  const environment = plainToInstance(Environment, texts);
+  const errors = validateSync(environment, { skipMissingProperties: true, stopAtFirstError: true });
+  for (const { property, constraints = {} } of errors) {
+    faults.push(`${Object.values(constraints).join()}${foundIn(texts[property] ?? '')}`);
+    Reflect.set(environment, property, Reflect.get(new Environment(), property));
   }
-  const isGiven = (name: Name): boolean =>
-    [name, `${name}_FILE`].some((source) => (variables[source] ?? '').trim() !== '');
-  const isProduction = environment.NODE_ENV === 'production';
-  // The embedded database is for one developer, so the listener stays local.
-  if (!isProduction && !isGiven('DATABASE_URL') && !isGiven('HOST')) environment.HOST = '127.0.0.1';
-  if (isProduction && !isGiven('DATABASE_URL'))
-    faults.push('DATABASE_URL: is missing, in production it should be the URL of a PostgreSQL database');
-  for (const name of ['DATABASE', 'MIGRATION_DATABASE'] as const) {
-    const [address, password] = [environment[`${name}_URL`], environment[`${name}_PASSWORD`]];
-    if (address !== undefined) note(`${name}_URL`, () => parseDatabaseUrl(address, password));
-  }
-  for (const [name, other] of REQUIRES)
-    if (isGiven(name) && !isGiven(other)) faults.push(`${other}: is missing, should be set, or ${name} be left out`);
-  const { DRAIN_DELAY, MANAGEMENT_PORT, PORT: port, SHUTDOWN_TIMEOUT } = environment;
-  if (port > 0 && port === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT: is that of PORT too, should be another one');
-  if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)
-    faults.push(`DRAIN_DELAY: should be at most SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it`);
-  return { environment, faults };
+  faults.push(...findConflicts(environment, new Set(given)));
+  const known = [...names, ...SECRETS.map((name) => `${name}_FILE`)];
+  const misspelt = Object.keys(variables).flatMap((name) => {
+    const right = known.includes(name) ? undefined : known.find((each) => isMisspelt(name, each));
+    return right === undefined ? [] : `${name} is no variable of the plant store: is ${right} meant?`;
+  });
+  return { environment, faults, warnings: misspelt };
 }
 
-/** The text of a variable. For a secret, a file goes first. */
+/** The rules between variables, and those whose faults class-validator cannot word. */
+function findConflicts(environment: Environment, given: ReadonlySet<string>): string[] {
+  const { ACCESS_TOKENS, DRAIN_DELAY, MANAGEMENT_PORT, NODE_ENV, PORT, SHUTDOWN_TIMEOUT } = environment;
+  const faults: string[] = [];
+  // The embedded database is for one developer, so the listener stays local.
+  if (NODE_ENV !== 'production' && !given.has('DATABASE_URL') && !given.has('HOST')) environment.HOST = '127.0.0.1';
+  if (NODE_ENV === 'production' && !given.has('DATABASE_URL'))
+    faults.push('DATABASE_URL is missing: in production it must be the URL of a PostgreSQL database');
+  for (const name of ['DATABASE', 'MIGRATION_DATABASE'] as const) {
+    const { [`${name}_URL` as const]: url, [`${name}_PASSWORD` as const]: password } = environment;
+    const fault = url === undefined ? undefined : messageIfThrows(() => parseDatabaseUrl(url, password));
+    if (fault !== undefined) faults.push(`${name}_URL ${fault}`);
+  }
+  const tokensFault = accessTokensFault(ACCESS_TOKENS);
+  if (tokensFault !== undefined) faults.push(`ACCESS_TOKENS: ${tokensFault}`);
+  if (given.has('JWT_ISSUER') !== given.has('JWT_AUDIENCE'))
+    faults.push('JWT_ISSUER and JWT_AUDIENCE must be set together, or both be left out');
+  if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT must be another one than PORT');
+  if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)
+    faults.push(`DRAIN_DELAY must be at most SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it`);
+  return faults;
+}
+
+/** Docker Compose passes a variable that is not set as an empty one. */
+function isSet(text: string | undefined): text is string {
+  return text !== undefined && text.trim() !== '';
+}
+
+/** No secret comes here, but a URL with an @ may hold a password. */
+function foundIn(text: string): string {
+  return text.includes('@') ? '' : ` (it is ${quote(text)})`;
+}
+
+/** Whether one letter is missing, too many or another one, or two are swapped. */
+function isMisspelt(name: string, right: string): boolean {
+  let start = 0;
+  while (start < right.length && name[start] === right[start]) start += 1;
+  const [found, wanted] = [name.slice(start), right.slice(start)];
+  const isSwapped = found.slice(0, 2) === `${wanted[1]}${wanted[0]}` && found.slice(2) === wanted.slice(2);
+  return isSwapped || [found, found.slice(1)].includes(wanted.slice(1)) || found.slice(1) === wanted;
+}
+
+/** The text of a variable. For a secret, a file goes first. Blanks may be part of a password. */
 function textOf(name: string, variables: NodeJS.ProcessEnv): string {
-  const given = variables[name] ?? '';
-  if (!SECRETS.includes(name)) return given.trim();
-  const path = (variables[`${name}_FILE`] ?? '').trim();
-  if (path === '') return given;
+  const [given = '', path] = [variables[name], SECRETS.includes(name) ? variables[`${name}_FILE`] : undefined];
+  if (!isSet(path)) return name.endsWith('PASSWORD') ? given : given.trim();
   let text: string;
   try {
     // A byte order mark and the end of the line are no part of the secret.
-    text = readFileSync(path, 'utf8').replace(/^\uFEFF|[\r\n]+$/g, '');
+    text = readFileSync(path.trim(), 'utf8').replace(/^\uFEFF|[\r\n]+$/g, '');
   } catch (cause) {
     // The path may be the secret itself, given to the wrong variable, so it is not shown.
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    throw new Error(`the file of ${name}_FILE cannot be read (${code})`, { cause });
+    throw new Error(`${name}_FILE must name a file that can be read (${(cause as NodeJS.ErrnoException).code})`, {
+      cause,
+    });
   }
   // Without its secret, the service would start in another way, for example with the embedded database.
-  if (text.trim() === '') throw new Error(`the file of ${name}_FILE is empty, should hold the secret`);
+  if (!isSet(text)) throw new Error(`${name}_FILE must name a file with the secret: it is empty`);
   return text;
 }

@@ -1,5 +1,5 @@
-import { ConsoleLogger, type LogLevel } from '@nestjs/common';
-import type { Environment } from './environment.js';
+import { ConsoleLogger, Inject, Injectable, type LogLevel } from '@nestjs/common';
+import { Environment } from './environment.js';
 
 /** The names of LOG_LEVEL for the levels of Nest, gravest first. */
 const LEVEL_NAMES = { fatal: 'fatal', error: 'error', warn: 'warn', log: 'info', debug: 'debug', verbose: 'trace' };
@@ -14,20 +14,22 @@ const VARIABLE_PARTS = /"[^"]*"|\d+/g;
 /** The most characters that may wait. Node.js keeps in memory what a pipe does not take. */
 const MAX_WAITING_LENGTH = 4_194_304;
 
+type LogObject = Readonly<Record<string, unknown>>;
 /** The arguments of `printMessages`: messages, context, level, stream, stack and fields. */
 type PrintArguments = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * The logger of Nest on one stream. It never waits for the reader of the log. It prints at most ten lines of one kind a
- * second; with LOG_REQUESTS=all, requests have no such limit. `suppressed` counts the lines that were left out.
+ * The logger of Nest on standard output. It never waits for the reader of the log. It prints at most ten lines of one
+ * kind a second; with LOG_REQUESTS=all, requests have no such limit. `suppressed` counts the lines that were left out.
  */
+@Injectable()
 export class ServiceLogger extends ConsoleLogger {
   /** The number of lines in this second, by kind. */
   private readonly counts = new Map<string, number>();
   private secondEndsAt = 0;
   private suppressed = 0;
 
-  constructor(private readonly environment: Pick<Environment, 'LOG_LEVEL' | 'LOG_REQUESTS'>) {
+  constructor(@Inject(Environment) private readonly environment: Pick<Environment, 'LOG_LEVEL' | 'LOG_REQUESTS'>) {
     const lowest = Object.values(LEVEL_NAMES).indexOf(environment.LOG_LEVEL);
     const logLevels = Object.keys(LEVEL_NAMES).slice(0, lowest + 1) as LogLevel[];
     super({ context: 'PlantStore', logLevels, json: !process.stdout.isTTY, flattenParams: true });
@@ -37,22 +39,17 @@ export class ServiceLogger extends ConsoleLogger {
     if (NEST_CONTEXTS.has(context)) return;
     const message = typeof given?.error === 'number' ? given.error : String(messages[0]).replace(VARIABLE_PARTS, '');
     const hasLimit = context !== ACCESS_LOG_CONTEXT || this.environment.LOG_REQUESTS !== 'all';
-    if (
-      process.stdout.writableLength > MAX_WAITING_LENGTH ||
-      (hasLimit && this.isTooOften(`${level} ${context} ${message}`))
-    ) {
+    const isTooOften = hasLimit && this.countOf(`${level} ${context} ${message}`) > MAX_LINES;
+    if (isTooOften || process.stdout.writableLength > MAX_WAITING_LENGTH) {
       this.suppressed += 1;
       return;
     }
-    const fields = { ...given, ...(this.suppressed > 0 && { suppressed: this.suppressed }) };
+    const params = this.suppressed > 0 ? { ...given, suppressed: this.suppressed } : given;
     this.suppressed = 0;
-    const params = Object.keys(fields).length > 0 ? fields : undefined;
     super.printMessages(messages, context, level, 'stdout', stack, params);
-    // On a terminal, Nest writes the stack to stderr.
-    if (!this.options.json && typeof stack === 'string') process.stdout.write(`${stack}\n`);
   }
 
-  private isTooOften(kind: string): boolean {
+  private countOf(kind: string): number {
     const now = performance.now();
     if (now >= this.secondEndsAt) {
       this.counts.clear();
@@ -60,18 +57,13 @@ export class ServiceLogger extends ConsoleLogger {
     }
     const count = (this.counts.get(kind) ?? 0) + 1;
     this.counts.set(kind, count);
-    return count > MAX_LINES;
-  }
-
-  protected override printStackTrace(): void {
-    // The line already holds the stack.
+    return count;
   }
 
   /** Uses the field names that log readers know, instead of those of Nest. */
-  protected override stringifyJsonLogObject(line: Record<string, unknown>): string {
-    const { timestamp, level, context, message, ...fields } = line;
+  protected override stringifyJsonLogObject({ timestamp, level, context, message, ...fields }: LogObject): string {
     const time = new Date(Number(timestamp)).toISOString();
-    const head = { time, level: LEVEL_NAMES[level as LogLevel], context, message };
-    return super.stringifyJsonLogObject({ ...head, ...fields, pid: undefined });
+    const line = { time, level: LEVEL_NAMES[level as LogLevel], context, message, ...fields, pid: undefined };
+    return super.stringifyJsonLogObject(line);
   }
 }

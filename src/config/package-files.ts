@@ -32,12 +32,11 @@ export function buildCommit(): string | undefined {
  * Checks the optional peers that only the service needs. @throws ConfigurationError with the command to install them
  */
 export function assertInstalled(): void {
-  // These versions go with Nest 12.
-  const missing = ['@nestjs/platform-express@12', 'express@5', 'prom-client@15'].filter(
-    (name) => findPackage(name.replace(/@\d+$/, '')) === undefined,
-  );
+  const missing = ['@nestjs/platform-express', 'express'].filter((name) => findPackage(name) === undefined);
   if (missing.length === 0) return;
+  const command =
+    'run "npm run install:prod" in a checkout, "npm install @nestjs/platform-express@12 express@5" elsewhere';
   throw new ConfigurationError([
-    `packages that only the service needs are not installed: run "npm install ${missing.join(' ')}"`,
+    `${missing.join(' and ')}, which only the service needs, must be installed: ${command}`,
   ]);
 }

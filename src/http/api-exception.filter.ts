@@ -75,8 +75,16 @@ function toApiError(failure: unknown): ApiError {
   if (status >= 500) return unforeseenFailure(failure);
   // A host that stops waiting does not know whether the plant was stored.
   if (status === 408) return storageTimeout(failure);
+  if (failure.cause instanceof SyntaxError) return new ApiError(40002, failure.message, { cause: failure });
   const error = status === 429 ? 50301 : status * 100;
-  return new ApiError(error in ERROR_CATALOGUE ? (error as ErrorNumber) : 40010, failure.message, { cause: failure });
+  const number = error in ERROR_CATALOGUE ? (error as ErrorNumber) : 40010;
+  return new ApiError(number, messageOf(failure), { cause: failure });
+}
+
+/** `ValidationPipe` gives a message for each fault. */
+function messageOf(failure: HttpException): string {
+  const { message } = Object(failure.getResponse()) as { message?: unknown };
+  return Array.isArray(message) ? message.join('; ') : failure.message;
 }
 
 /** The stacks of a failure and its causes. An error may be its own cause, and a host may throw any value. */

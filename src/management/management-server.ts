@@ -1,12 +1,18 @@
-import { Logger, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
-import type { HttpAdapterHost } from '@nestjs/core';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PlantsHealth } from '../plants/plants.health.js';
+import { PlantsHealth } from '../plants/plants.health.js';
 import { reasonOf, rootReasonOf } from '../util/text.js';
-import type { Environment } from '../config/environment.js';
-import type { Metrics } from './metrics.js';
+import { Environment } from '../config/environment.js';
+import { Metrics } from './metrics.js';
 
 /** The answer of `/readyz`. */
 interface Readiness {
@@ -19,6 +25,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 64;
 
 /** The management listener. It is a plain server, so it answers even if the public one does not. */
+@Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
   private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -29,7 +36,7 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   private loggedReason: string | undefined;
 
   constructor(
-    private readonly environment: Pick<Environment, 'MANAGEMENT_HOST' | 'MANAGEMENT_PORT'>,
+    private readonly environment: Environment,
     private readonly publicListener: HttpAdapterHost,
     private readonly health: PlantsHealth,
     private readonly metrics: Metrics,

@@ -1,11 +1,12 @@
+import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
+import { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type ResponseHook } from '../http/request-context.js';
-import type { PlantsMetrics } from '../plants/plants.metrics.js';
-import type { StorePool } from '../prisma/store-pool.js';
+import { PlantsMetrics } from '../plants/plants.metrics.js';
+import { StorePool } from '../prisma/store-pool.js';
 import { MAX_BATCH_PLANTS } from '../writer/batch-writer.js';
 
 /** In seconds. The last bucket is the default of REQUEST_TIMEOUT. */
@@ -16,6 +17,7 @@ const ERRORS = [0, ...Object.keys(ERROR_CATALOGUE)].map(Number);
 const WRONG_TOKEN = [40101, 40102];
 
 /** The metrics of the service and its process, for Prometheus. */
+@Injectable()
 export class Metrics implements ResponseHook {
   private readonly registry = new Registry();
   private readonly answers = this.counter(
@@ -41,7 +43,9 @@ export class Metrics implements ResponseHook {
 
   private monitoring: Promise<void> | undefined;
 
-  constructor() {
+  /** It reads the counters when it is asked, and observes each statement and each wait for a connection. */
+  constructor(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier) {
+    this.attach(plants, pool, tokens);
     for (const { answers } of this.byError.values()) answers.inc(0);
     for (const outcome of ['success', 'refused', 'failed']) this.durations.zero({ outcome });
   }
@@ -56,8 +60,7 @@ export class Metrics implements ResponseHook {
     if (WRONG_TOKEN.includes(error)) this.wrongTokens.inc();
   }
 
-  /** Reads the counters of a store when it is asked, and observes its statements and its waits for a connection. */
-  attach(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): this {
+  private attach(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): void {
     this.gauge('token_expires_seconds', 'Until the first of the tokens in use ends.', () => tokens.secondsToNextExpiry);
     this.counter('plants_created_total', 'Plants that were created.', [], () => plants.created);
     this.gauge('creates_waiting', 'Creates that wait for a statement.', () => plants.countWaiting());
@@ -73,7 +76,6 @@ export class Metrics implements ResponseHook {
     pool.observeWait = (milliseconds) => {
       waits.observe(milliseconds / 1000);
     };
-    return this;
   }
 
   /** Returns all metrics in the text format of Prometheus. */

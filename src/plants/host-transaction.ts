@@ -1,4 +1,4 @@
-import { describeFound } from '../util/options.js';
+import { describeFound } from '../util/text.js';
 
 /**
  * An open transaction of the application, on the database of the store. Its methods identify it, so any version works:

@@ -4,11 +4,10 @@ import { isStorableText } from './plant.dto.js';
 
 export const MAX_KEY_LENGTH = 255;
 
-/** The `Idempotency-Key` of a request, if it has one. @throws ApiError 40004 */
+/** The `Idempotency-Key` of a request, if it has one. The service checks it. @throws ApiError 40004 if it is repeated */
 export function idempotencyKey(request: PlatformRequest): string | undefined {
   const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
   if (others.length > 0) throw invalidIdempotencyKey('is repeated');
-  if (key !== undefined) assertIdempotencyKey(key);
   return key;
 }
 

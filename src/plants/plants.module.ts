@@ -14,7 +14,7 @@ import { HostPool } from '../prisma/host-pool.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool, UrlPool } from '../prisma/store-pool.js';
 import { assertNotRequestScoped, OptionsError } from '../util/options.js';
-import { plantsControllerAt } from './plants.controller.js';
+import { controllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import {
@@ -29,6 +29,7 @@ import {
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
+import { PlantsWriter } from './plants.writer.js';
 
 /** Injection token of the options as given. Two stores differ in its value, so Nest makes two modules of them. */
 const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
@@ -64,6 +65,7 @@ const NO_GLOBAL_GUARD =
   providers: [
     PlantsService,
     PlantsRepository,
+    PlantsWriter,
     PlantsHealth,
     PlantsMetrics,
     PrismaService,
@@ -125,11 +127,15 @@ function storeAt(given: object, options: Provider): DynamicModule {
   return {
     module: PlantsModule,
     imports: route.imports,
-    controllers: route.path === false ? [] : [plantsControllerAt(route.path, route)],
+    controllers: route.path === false ? [] : [controllerAt(route.path, route)],
     providers: [
       options,
       { provide: PlantsRouteOptions, useValue: route },
-      { provide: ERROR_STATUS, useValue: route.errorStatus },
+      {
+        provide: ERROR_STATUS,
+        useFactory: ({ errorStatus = route.errorStatus }: PlantsOptions) => errorStatus,
+        inject: [PlantsOptions],
+      },
     ],
   };
 }

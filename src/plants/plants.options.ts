@@ -1,9 +1,21 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
-import { Allow } from 'class-validator';
+import {
+  Allow,
+  IsArray,
+  IsIn,
+  IsInstance,
+  IsInt,
+  IsObject,
+  IsOptional,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
 import { principalOf } from '../auth/token-verifier.js';
-import { type DatabaseOptions, IsDatabase } from '../prisma/database.options.js';
+import { type DatabaseOptions, databaseOptionsOf } from '../prisma/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { checkOptions, describeFound, type OptionsOf, oneOf, Rule, ShouldBe, wholeNumber } from '../util/options.js';
+import { assertValid, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -15,29 +27,37 @@ export const PLANTS_MODULE = 'PlantsModule';
 export const LAZY_LOADING_UNSUPPORTED =
   'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
-/** That of Express. */
 export const DEFAULT_BODY_LIMIT = 102_400;
+export const MAX_BODY_LIMIT = 1_048_576;
 export const DEFAULT_WRITE_QUEUE_LIMIT = 10_000;
-export const BODY_LIMIT = wholeNumber(1, 1_048_576, ' of bytes');
-export const WRITE_QUEUE_LIMIT = wholeNumber(1, 1_000_000);
-export const ERROR_STATUSES = oneOf('contract', 'semantic');
+export const MAX_WRITE_QUEUE_LIMIT = 1_000_000;
+export const ERROR_STATUSES = ['contract', 'semantic'] as const satisfies readonly ErrorStatus[];
 
 /** The options that the factory of `forRootAsync` returns. */
 export class PlantsOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
-  @IsDatabase()
+  @IsObject()
+  @ValidateNested()
   database!: DatabaseOptions;
   /** Maximum size of a body in bytes, 1 to 1048576. A larger one is answered with 41300. @defaultValue 102400 */
-  @ShouldBe(...BODY_LIMIT)
+  @IsInt()
+  @Min(1)
+  @Max(MAX_BODY_LIMIT)
   bodyLimit = DEFAULT_BODY_LIMIT;
   /** Maximum number of waiting creates, 1 to 1000000. More are answered with 50301. @defaultValue 10000 */
-  @ShouldBe(...WRITE_QUEUE_LIMIT)
+  @IsInt()
+  @Min(1)
+  @Max(MAX_WRITE_QUEUE_LIMIT)
   writeQueueLimit = DEFAULT_WRITE_QUEUE_LIMIT;
+  /** Overrides that of the route. Its statuses do not stand in the document. @defaultValue none */
+  @IsOptional()
+  @IsIn(ERROR_STATUSES)
+  errorStatus?: ErrorStatus;
   /**
    * Returns the creator, given the request of the platform. It must not return a promise.
    * @defaultValue the principal of `BearerAuthGuard`; nobody with other guards
    */
-  @ShouldBe('a function that returns who creates a plant with a request', (value) => typeof value === 'function')
+  @IsInstance(Function)
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
 
@@ -64,41 +84,35 @@ function isGuard(value: unknown): boolean {
   return typeof value === 'function' && typeof prototype?.canActivate === 'function';
 }
 
+const A_PATH =
+  'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false';
 const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
 export class PlantsRouteOptions {
   /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
-  @ShouldBe(
-    'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false',
-    (value) => value === false || (typeof value === 'string' && PATH.test(value)),
-  )
+  @Rule((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : `must be ${A_PATH}`))
   path: string | false = 'plants';
   /** The `version` of `@Controller()`, with versioning enabled. @defaultValue that of the application */
   @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
   @Rule((guards, { path }: PlantsRouteOptions) =>
-    isGuards(guards) || (path === false && guards === undefined)
-      ? undefined
-      : `${describeFound(guards)}, should be ${GUARDS}`,
+    isGuards(guards) || (path === false && guards === undefined) ? undefined : `must be ${GUARDS}`,
   )
   guards?: PlantsGuards;
   /** Modules that the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
-  @ShouldBe('an array of modules', Array.isArray)
+  @IsArray()
   imports: NonNullable<ModuleMetadata['imports']> = [];
   /** `contract` answers failures with 400, `semantic` with its first three digits. @defaultValue 'contract' */
-  @ShouldBe(...ERROR_STATUSES)
+  @IsIn(ERROR_STATUSES)
   errorStatus: ErrorStatus = 'contract';
   /** The name of the security scheme in OpenAPI, unless `guards` is `'none'`. @defaultValue 'bearer' */
   // OpenAPI allows these characters in the keys of components.
-  @ShouldBe(
-    'the name of a security scheme of the OpenAPI document, such as "bearer"',
-    (value) => typeof value === 'string' && /^[\w.-]+$/.test(value),
-  )
+  @Matches(/^[\w.-]+$/)
   securityScheme = 'bearer';
   /** The beginning of the names of the schemas in OpenAPI, such as `PlantStoreError`. @defaultValue 'PlantStore' */
-  @ShouldBe('letters, digits and ._- or empty', (value) => typeof value === 'string' && /^[\w.-]*$/.test(value))
+  @Matches(/^[\w.-]*$/)
   schemaPrefix = 'PlantStore';
 }
 
@@ -112,12 +126,14 @@ export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOption
 export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
   Pick<FactoryProvider<PlantsFactoryOptions>, 'useFactory' | 'inject'>;
 
-/** Checks the options and adds the defaults. @throws Error that names every fault */
+/** Checks the options and adds the defaults. @throws OptionsError that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
-  return checkOptions(PlantsOptions, given, PLANTS_MODULE);
+  const options = optionsOf(PlantsOptions, given);
+  options.database = databaseOptionsOf(options.database);
+  return assertValid(options, PLANTS_MODULE);
 }
 
 /** Does the same for the options of the route. */
 export function routeOptionsOf(given: object): PlantsRouteOptions {
-  return checkOptions(PlantsRouteOptions, given, PLANTS_MODULE);
+  return assertValid(optionsOf(PlantsRouteOptions, given), PLANTS_MODULE);
 }

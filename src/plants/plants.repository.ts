@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isUndecided, PlantLeftOutError, storageApiError } from '../prisma/database.errors.js';
-import type { Plant as PlantRow } from '../prisma/generated/client.js';
+import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
 import type { WriteTable } from '../writer/batch-writer.js';

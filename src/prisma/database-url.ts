@@ -10,7 +10,7 @@ export interface DatabaseUrl {
   /** The configuration for a client or a pool of pg. It holds the password. */
   readonly config: pg.ClientConfig;
   readonly schema: string;
-  /** The role; empty if the URL, PGUSER and USER name none. */
+  /** The role; empty if neither the URL nor the variables of pg name one. */
   readonly user: string;
   /** Whether the URL declares a transaction pooler, as for Prisma. */
   readonly isPooled: boolean;
@@ -22,48 +22,33 @@ export interface DatabaseUrl {
   readonly ignored: readonly string[];
 }
 
-/** The values of obeyed parameters. */
-type Settings = Record<string, string> & Record<'host' | 'port' | 'user', string>;
-
 /** A later @ or # is probably part of the password and should be encoded. */
 const URL_PARTS = RegExp(
   '^postgres(?:ql)?://(?:(?<user>[^:/?#]*)(?::(?<password>[^/?#]*))?@)?(?<host>\\[[^/?#@]*\\]|[^:/?#@]*)' +
     '(?::(?<port>[^/?#@]*))?(?:/(?<dbname>[^?#@]*))?(?:\\?(?<query>[^#@]*))?$',
 );
-/** The parameters that are obeyed, each with the variable of libpq that counts if the URL leaves it out. */
-const OBEYED: Readonly<Record<string, string | undefined>> = {
+/** pg reads the other variables of libpq itself, and sslmode too, but with any value. */
+const VARIABLES: Readonly<Record<string, string>> = {
   application_name: 'PGAPPNAME',
-  dbname: 'PGDATABASE',
-  host: 'PGHOST',
-  idle_in_transaction_session_timeout: undefined,
-  options: 'PGOPTIONS',
-  password: 'PGPASSWORD',
-  pgbouncer: undefined,
-  port: 'PGPORT',
-  schema: undefined,
   sslcert: 'PGSSLCERT',
   sslkey: 'PGSSLKEY',
   sslmode: 'PGSSLMODE',
-  sslnegotiation: 'PGSSLNEGOTIATION',
   sslrootcert: 'PGSSLROOTCERT',
-  statement_cache_size: undefined,
-  uselibpqcompat: undefined,
-  user: 'PGUSER',
 };
+const OBEYED = (
+  'user password host port dbname idle_in_transaction_session_timeout options pgbouncer schema sslnegotiation ' +
+  `statement_cache_size uselibpqcompat ${Object.keys(VARIABLES).join(' ')}`
+).split(' ');
 /** These are common, and nothing is lost without them. Any other name is refused: it may ask for more safety. */
 const IGNORED = (
-  'channel_binding client_encoding connect_timeout connection_limit gssencmode keepalives keepalives_count keepalives_idle ' +
-  'keepalives_interval lock_timeout pool_timeout query_timeout socket_timeout sslaccept statement_timeout'
+  'channel_binding client_encoding connect_timeout connection_limit gssencmode keepalives keepalives_count ' +
+  'keepalives_idle keepalives_interval lock_timeout pool_timeout query_timeout socket_timeout sslaccept statement_timeout'
 ).split(' ');
-const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
-  sslnegotiation: ['postgres', 'direct'],
-};
-/** pg treats these modes as verify-full, with a warning on stderr. */
+/** pg treats the first three as verify-full, but warns of them on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
+const SSL_MODES = [...SSL_ALIASES, 'verify-full', 'no-verify', 'disable'];
 /** NAMEDATALEN of PostgreSQL is 64, with the final zero. */
 const MAX_IDENTIFIER_BYTES = 63;
-const MAX_PORT = 65_535;
 
 const NO_URL =
   'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded (% is %25)';
@@ -77,24 +62,26 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
   if (parts === undefined || messageIfThrows(() => decodeURIComponent(url)) !== undefined) throw new Error(NO_URL);
   const parameters = new URLSearchParams(parts.query);
   refuseUnknown(parameters);
-  const own = (name: string): string => parameters.get(name) ?? decodeURIComponent(parts[name] ?? '');
-  if (password !== '' && !['', password].includes(own('password')))
-    throw new Error('holds a password other than the one given separately: leave one of them out');
-  const settings: Settings = { host: 'localhost', port: '5432', user: pg.defaults.user ?? '' };
-  for (const [name, variable = ''] of Object.entries(OBEYED)) {
-    const value = own(name) || process.env[variable];
+  const settings: Record<string, string> = {};
+  for (const name of OBEYED) {
+    const own = parameters.get(name) ?? decodeURIComponent(parts[name] ?? '');
+    const value = own === '' ? process.env[VARIABLES[name] ?? ''] : own;
     if (value) settings[name] = value;
   }
+  if (password !== '' && ![undefined, password].includes(settings.password))
+    throw new Error('holds a password other than the one given separately: leave one of them out');
   if (password !== '') settings.password = password;
-  settings.host = settings.host.replace(/^\[(.*)\]$/, '$1');
-  checkSettings(settings);
-  const { host, port, user, dbname = user } = settings as Settings & { dbname?: string };
+  if (settings.host) settings.host = settings.host.replace(/^\[(.*)\]$/, '$1');
+  const { config, client } = readByPg(settings);
+  const { host, port, user = '', database } = client;
+  if (`${host}${settings.port}`.includes(','))
+    throw new Error('names several servers: give one address that leads to the primary, such as that of HAProxy');
   const chosenSchema = schema ?? settings.schema ?? DEFAULT_SCHEMA;
   const fault = schemaFault(chosenSchema);
   if (fault !== undefined) throw new Error(fault);
-  const description = `${dbname} at ${host.replace(/.*:.*/, '[$&]')}:${port}${user && ` as ${user}`}`;
+  const description = `${database} at ${host.replace(/.*:.*/, '[$&]')}:${port}${user && ` as ${user}`}`;
   return {
-    config: { ...readByPg(settings), database: dbname },
+    config,
     schema: chosenSchema,
     user,
     isPooled: settings.pgbouncer === 'true' || settings.statement_cache_size === '0',
@@ -112,38 +99,31 @@ export function logWarnings({ ignored }: DatabaseUrl): void {
 
 /** pg would take some unknown names for options of its own. An empty or second value is a slip. */
 function refuseUnknown(parameters: URLSearchParams): void {
-  const isKnown = (name: string): boolean => Object.hasOwn(OBEYED, name) || IGNORED.includes(name);
-  const hasValue = ([value, ...others]: string[]): boolean => value !== '' && others.length === 0;
-  const wrong = [...parameters.keys()].find((name) => !isKnown(name) || !hasValue(parameters.getAll(name)));
+  const isKnown = (name: string): boolean => OBEYED.includes(name) || IGNORED.includes(name);
+  const isOnce = (name: string): boolean => parameters.getAll(name).length === 1 && parameters.get(name) !== '';
+  const wrong = [...parameters.keys()].find((name) => !isKnown(name) || !isOnce(name));
   if (wrong === undefined) return;
   // The name may be the end of a secret that contains an &.
   const found = /^\w+$/.test(wrong) && !parameters.has('password') ? `the parameter ${wrong}` : 'a parameter';
-  throw new Error(`has ${found}, which is empty, repeated or none of ${Object.keys(OBEYED).join(', ')}`);
+  throw new Error(`has ${found}, which is empty, repeated or none of ${OBEYED.join(', ')}`);
 }
 
-function checkSettings({ host, port, ...settings }: Settings): void {
-  if (`${host}${port}`.includes(','))
-    throw new Error('names several servers: give one address that leads to the primary, such as that of HAProxy');
-  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > MAX_PORT)
-    throw new Error(`must have a port or a PGPORT from 1 to ${MAX_PORT}`);
-  for (const [name, choices] of Object.entries(CHOICES))
-    if (settings[name] !== undefined && !choices.includes(settings[name]))
-      throw new Error(`must have an ${name} or a ${OBEYED[name]} out of ${choices.join(', ')}`);
-}
-
-function readByPg(settings: Settings): pg.ClientConfig {
-  const parameters = new URLSearchParams(settings);
-  const isAlias = SSL_ALIASES.includes(settings.sslmode ?? '') && settings.uselibpqcompat !== 'true';
-  // This has the same meaning without the warning.
-  if (isAlias) parameters.set('sslmode', 'verify-full');
+/** What pg makes of the settings, its variables and its defaults. The client connects to nothing. */
+function readByPg({ dbname, ...settings }: Record<string, string>): { config: pg.ClientConfig; client: pg.Client } {
+  const { sslmode } = settings;
+  if (sslmode !== undefined && !SSL_MODES.includes(sslmode))
+    throw new Error(`must have an sslmode or a PGSSLMODE out of ${SSL_MODES.join(', ')}`);
+  const isAlias = SSL_ALIASES.includes(sslmode ?? '') && settings.uselibpqcompat !== 'true';
+  const parameters = new URLSearchParams({ ...settings, ...(isAlias && { sslmode: 'verify-full' }) });
   let fault: NodeJS.ErrnoException;
   try {
-    return parseIntoClientConfig(`postgresql:///?${parameters.toString()}`);
+    const config = { ...parseIntoClientConfig(`postgresql:///?${parameters.toString()}`), database: dbname };
+    return { config, client: new pg.Client(config) };
   } catch (error) {
     fault = error as NodeJS.ErrnoException;
   }
-  // The cause may hold a path, so it is left out.
-  if (fault.syscall === undefined) throw new Error('has sslmode=verify-ca without an sslrootcert');
+  // The cause may hold a path or a value, so it is left out.
+  if (!fault.syscall) throw new Error('has a wrong port or sslnegotiation, or verify-ca without an sslrootcert');
   const advice = 'without an sslrootcert, such as system, the authorities of Node.js count';
   throw new Error(`names an sslrootcert, sslcert or sslkey that cannot be read (${fault.code}): ${advice}`);
 }

@@ -1,29 +1,22 @@
-import { isString } from 'class-validator';
-import { describeFound, type OptionsOf, Nested, Rule, ShouldBe, wholeNumber } from '../util/options.js';
+import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { optionsOf, type OptionsOf, Rule } from '../util/options.js';
 import { messageIfThrows } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
 export const DEFAULT_POOL_SIZE = 10;
+export const MAX_POOL_SIZE = 1000;
 export const DEFAULT_STORAGE_TIMEOUT = 5000;
-export const POOL_SIZE = wholeNumber(1, 1000);
 /** The longest time limit. A timer of Node.js that is much longer fires at once. */
 export const DAY_MS = 86_400_000;
-export const MILLISECONDS = wholeNumber(1, DAY_MS, ' of milliseconds');
 
 /** Checks the URL together with its password. Messages repeat neither. */
-const PostgresUrl = Rule((url, { password }: DatabaseAddress) => {
-  if (typeof url === 'string' && url !== '')
-    return messageIfThrows(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
-  const should = 'should be a PostgreSQL URL such as postgresql://user@host:5432/plants';
-  if (url === undefined || url === '')
-    return `is ${url === '' ? 'empty' : 'missing'}, ${should}; is its environment variable set?`;
-  return `${describeFound(url)}, ${should}`;
+const IsPostgresUrl = Rule((url, { password }: DatabaseAddress) => {
+  if (typeof url !== 'string' || url === '')
+    return 'must be a PostgreSQL URL such as postgresql://user@host:5432/plants; is its environment variable set?';
+  return messageIfThrows(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
 });
 
-const SchemaName = Rule((schema) => {
-  if (schema === undefined) return undefined;
-  return typeof schema === 'string' ? schemaFault(schema) : `${describeFound(schema)}, should be the name of a schema`;
-});
+const IsSchema = Rule((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
 
 /** The part of a `pg` pool that the store uses. Any version of `pg` has it, and a wrapper may have it. */
 export interface PgPoolLike {
@@ -50,19 +43,22 @@ export interface PgClientLike {
 /** The address of the store's tables. */
 export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
-  @PostgresUrl
+  @IsPostgresUrl
   url!: string;
   /** The password, not encoded, if it is not in the URL. @defaultValue none */
-  @ShouldBe('a string', isString)
+  @IsOptional()
+  @IsString()
   password?: string | undefined;
   /** The schema of the tables. @defaultValue the `schema` of the URL, or else `public` */
-  @SchemaName
+  @IsOptional()
+  @IsSchema
   schema?: string | undefined;
 }
 
 export class MigratorSettings extends DatabaseAddress {
   /** The role of the service, if it is another one. It gets the rights for creates and tokens. @defaultValue none */
-  @ShouldBe('the name of a role', isString)
+  @IsOptional()
+  @IsString()
   grantTo?: string | undefined;
 }
 
@@ -71,24 +67,33 @@ export type MigratorOptions = OptionsOf<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
   /** The most connections that may be open, 1 to 1000. @defaultValue 10 */
-  @ShouldBe(...POOL_SIZE)
+  @IsInt()
+  @Min(1)
+  @Max(MAX_POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @ShouldBe(...MILLISECONDS)
+  @IsInt()
+  @Min(1)
+  @Max(DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
-  @Rule((pool) => (pool === undefined ? undefined : 'is given in addition to url, should be left out, or the url'))
+  @Rule((pool) => (pool === undefined ? undefined : 'must not be given beside url'))
   pool?: undefined;
 }
 
 class PoolSettings {
   /** The application's pool of `pg`, of any version. */
-  @ShouldBe('a Pool of pg', (pool) => typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function', true)
+  @Rule((pool) =>
+    typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function' ? undefined : 'must be a Pool of pg',
+  )
   pool!: PgPoolLike;
   /** The schema of the tables. The `search_path` of the connections does not matter. @defaultValue public */
-  @SchemaName
+  @IsOptional()
+  @IsSchema
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @ShouldBe(...MILLISECONDS)
+  @IsInt()
+  @Min(1)
+  @Max(DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 
@@ -121,9 +126,9 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
   return (options as Partial<UrlDatabaseOptions>).url !== undefined;
 }
 
-/** The decorator of the option `database`. */
-export function IsDatabase(): PropertyDecorator {
-  const classOf = ({ url, pool }: { url?: unknown; pool?: unknown }): typeof UrlSettings | typeof PoolSettings =>
-    url === undefined && pool !== undefined ? PoolSettings : UrlSettings;
-  return Nested('{ url } or { pool }: where plants are stored', classOf, true);
+/** Fills the class that fits. Anything else than an object stays as it is, and is refused by `@ValidateNested()`. */
+export function databaseOptionsOf(given: DatabaseOptions): DatabaseOptions {
+  if (typeof given !== 'object' || Array.isArray(given)) return given;
+  const { url, pool } = given as { url?: unknown; pool?: unknown };
+  return optionsOf<DatabaseOptions>(url === undefined && pool !== undefined ? PoolSettings : UrlSettings, given);
 }

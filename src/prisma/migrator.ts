@@ -1,10 +1,10 @@
 import pg from 'pg';
-import { checkOptions } from '../util/options.js';
+import { assertValid, optionsOf } from '../util/options.js';
 import { type Query, withConnection } from './connection.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from './database-url.js';
 import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
 import { type MigratorOptions, MigratorSettings } from './database.options.js';
-import { findPending } from './table-checks.js';
+import { findPending, warnIfOthersMayCreate } from './table-checks.js';
 
 /** The advisory lock of a schema. This number spells "PLNT". */
 const STORE_LOCK = 0x504c4e54;
@@ -38,7 +38,7 @@ export class Migrator {
 
   /** Connects to nothing yet. @throws Error that names every fault of the options */
   constructor(options: MigratorOptions) {
-    const { url, password, schema, grantTo = '' } = checkOptions(MigratorSettings, options, 'Migrator');
+    const { url, password, schema, grantTo = '' } = assertValid(optionsOf(MigratorSettings, options), 'Migrator');
     this.database = parseDatabaseUrl(url, password, schema);
     this.grantTo = grantTo;
   }
@@ -108,6 +108,7 @@ export class Migrator {
       const all = [`USAGE ON SCHEMA ${schema}`, 'USAGE ON SEQUENCE access_tokens_id_seq', ...tables];
       await query(all.map((rights) => `GRANT ${rights} TO ${pg.escapeIdentifier(grantTo)}`).join('; '));
     }
+    await warnIfOthersMayCreate(query, database);
     await query('COMMIT');
     return pending.map(({ name }) => name);
   }

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { createHash } from 'node:crypto';
-import { PrismaClient } from './generated/client.js';
+import { PrismaClient } from './generated/client.js'; // made by: npm run prisma:generate
 import { StorePool } from './store-pool.js';
 
 /** Prisma's client, on the connections of the store. It runs single statements whose texts are few. */

@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { escapeControls, rootReasonOf } from '../util/text.js';
 import { type Query, withConnection } from './connection.js';
@@ -10,39 +11,47 @@ import type { StorePool } from './store-pool.js';
 /** A schema and its description. */
 type StoreSchema = Pick<DatabaseUrl, 'schema' | 'schemaDescription'>;
 
-/**
- * The tables of the store in schema $1, their partitions and the sequence. Whoever owns a table can run code with the
- * rights of its users. So only these may own one: this role, roles that it is a member of, superusers, and the owners
- * of the schema and the database. `pg_has_role` is not used, because a superuser is a member of every role. Every role
- * may read the catalogue.
- */
-const TABLES = `WITH RECURSIVE tables (oid) AS (
-    SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace
-    WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations')
-    UNION SELECT inhrelid FROM tables JOIN pg_inherits ON inhparent = tables.oid),
-  own (oid) AS (SELECT oid FROM pg_roles WHERE rolname = current_user
+/** Roles that may do harm anyway: this one and those it is in, superusers, the owners of the schema and the database. */
+const TRUSTED = `WITH RECURSIVE own (oid) AS (SELECT oid FROM pg_roles WHERE rolname = current_user
     UNION SELECT roleid FROM own JOIN pg_auth_members ON member = own.oid),
   trusted (oid) AS (SELECT oid FROM own UNION SELECT oid FROM pg_roles WHERE rolsuper
     UNION SELECT nspowner FROM pg_namespace WHERE nspname = $1::name
-    UNION SELECT datdba FROM pg_database WHERE datname = current_database())
+    UNION SELECT datdba FROM pg_database WHERE datname = current_database())`;
+/** The tables of the store in schema $1. Whoever owns one can run code with the rights of its users. */
+const TABLES = `${TRUSTED}
   SELECT relname::text AS name,
     quote_ident(nspname::text) || '.'::text || quote_ident(relname::text) AS identity,
     quote_ident(pg_get_userbyid(relowner)::text) AS owner, quote_ident(pg_get_userbyid(datdba)::text) AS "databaseOwner",
-    relowner IN (SELECT oid FROM trusted) AS "isTrusted", relkind IN ('r', 'p', 'S') AS "isTable",
+    relowner IN (SELECT oid FROM trusted) AS "isTrusted",
     relpersistence = 'u' AND relkind = 'r' AS "isUnlogged"
-  FROM tables JOIN pg_class AS c ON c.oid = tables.oid JOIN pg_namespace AS n ON n.oid = relnamespace
-    JOIN pg_database ON datname = current_database()
+  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace JOIN pg_database ON datname = current_database()
+  WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations')
   ORDER BY relname`;
+/** Others who may create in schema $1. */
+const CREATORS = `${TRUSTED}
+  SELECT quote_ident(nspname::text) AS schema,
+    CASE grantee WHEN 0::oid THEN 'PUBLIC'::text ELSE quote_ident(pg_get_userbyid(grantee)::text) END AS role
+  FROM pg_namespace CROSS JOIN LATERAL aclexplode(nspacl)
+  WHERE nspname = $1::name AND privilege_type = 'CREATE'::text AND grantee NOT IN (SELECT oid FROM trusted)
+  ORDER BY 2`;
 
 type Table = Readonly<Record<'name' | 'identity' | 'owner' | 'databaseOwner', string>> &
-  Readonly<Record<'isTrusted' | 'isTable' | 'isUnlogged', boolean>>;
+  Readonly<Record<'isTrusted' | 'isUnlogged', boolean>>;
 
-function tableFault({ identity, owner, databaseOwner, isTrusted, isTable, isUnlogged }: Table): string | undefined {
-  if (!isTable) return `${identity} should be a table, and is not. Remove it`;
+function tableFault({ identity, owner, databaseOwner, isTrusted, isUnlogged }: Table): string | undefined {
   const alter = `Run ALTER TABLE ${identity}`;
   if (!isTrusted)
     return `${identity} belongs to the role ${owner}, which could run code with the rights of others. ${alter} OWNER TO ${databaseOwner}`;
   return isUnlogged ? `a crash of PostgreSQL would empty ${identity}. ${alter} SET LOGGED` : undefined;
+}
+
+/** Warns of roles that could put an object of theirs where a later version of the store makes its own. */
+export async function warnIfOthersMayCreate(query: Query, { schema, schemaDescription }: StoreSchema): Promise<void> {
+  const creators = await query<{ schema: string; role: string }>(CREATORS, [schema]);
+  for (const { schema: name, role } of creators) {
+    const revoke = `REVOKE CREATE ON SCHEMA ${name} FROM ${role}`;
+    new Logger('Database').warn(escapeControls(`${schemaDescription}: others may create in it. Run ${revoke}`));
+  }
 }
 
 /** Throws if functions of another schema would be called instead of those of PostgreSQL. */
@@ -60,8 +69,7 @@ const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
 /**
  * Returns the migrations that a schema lacks, oldest first. Throws if it has other migrations, if its tables are of
- * another application or not safe, or if its database cannot hold every text. Tables are checked before one is read: a
- * view would run functions of its owner.
+ * another application or not safe, or if its database cannot hold every text.
  */
 export async function findPending(
   query: Query,
@@ -134,6 +142,7 @@ export async function assertReadyForCreates(pool: StorePool, options: DatabaseOp
   const assertUsable = async (query: Query, store: StoreSchema): Promise<void> => {
     await assertSearchPath(query, store);
     await assertMigrated(query, store);
+    await warnIfOthersMayCreate(query, store);
   };
   const { schema, execute } = pool;
   const url = hasUrl(options) ? parseDatabaseUrl(options.url, options.password, options.schema) : undefined;

@@ -1,5 +1,5 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResponseHook } from '../http/request-context.js';
 import type { Environment } from '../config/environment.js';
@@ -8,12 +8,12 @@ import { createHttpServer, type HttpServerClasses } from './http-server.js';
 
 /** Nest's adapter for Express, with exact paths, on the store's HTTP server. */
 export class PlantStoreAdapter extends ExpressAdapter {
+  /** They see each answer. */
+  readonly hooks: ResponseHook[] = [];
+  private areParsers = false;
   private shutdown?: GracefulShutdown;
 
-  constructor(
-    private readonly environment: Environment,
-    private readonly hooks: ResponseHook[],
-  ) {
+  constructor(private readonly environment: Environment) {
     // The router takes these settings only before its first use, which is in the base class.
     super(express().enable('case sensitive routing').enable('strict routing').disable('x-powered-by').disable('etag'));
   }
@@ -30,6 +30,41 @@ export class PlantStoreAdapter extends ExpressAdapter {
     this.beforeClose();
     await this.shutdown?.close();
   }
+
+  /** With the prefix, Nest would leave unknown paths outside of it to Express, which answers with a page of its own. */
+  override setNotFoundHandler(handler: RequestHandler): void {
+    super.setNotFoundHandler(handler);
+  }
+
+  // Nest's body parsers run for every route but that of the plants, which reads its body behind the guard.
+
+  override registerParserMiddleware(...parameters: Parameters<ExpressAdapter['registerParserMiddleware']>): void {
+    this.areParsers = true;
+    super.registerParserMiddleware(...parameters);
+    this.areParsers = false;
+  }
+
+  override useBodyParser(...parameters: Parameters<ExpressAdapter['useBodyParser']>): this {
+    this.areParsers = true;
+    super.useBodyParser(...parameters);
+    this.areParsers = false;
+    return this;
+  }
+
+  override use(...handlers: unknown[]): unknown {
+    if (!this.areParsers) return super.use(...handlers) as unknown;
+    const path = `${this.environment.BASE_PATH}/plants`;
+    return super.use(...handlers.map((parser) => exceptAt(path, parser as RequestHandler))) as unknown;
+  }
+}
+
+function exceptAt(path: string, parser: RequestHandler): RequestHandler {
+  const skipping: RequestHandler = (request, response, next) => {
+    if (request.path === path) next();
+    else parser(request, response, next);
+  };
+  // Nest looks for its parsers by their names.
+  return Object.defineProperty(skipping, 'name', { value: parser.name });
 }
 
 /**

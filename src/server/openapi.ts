@@ -37,10 +37,8 @@ export function createOpenApiDocument(
     .build();
   // Nest would leave an empty contact.
   delete config.info.contact;
-  const operationIdFactory = (_controller: string, method: string): string => method;
-  const document = SwaggerModule.createDocument(app, config, { operationIdFactory });
-  const path = '/plants';
-  const item = document.paths[BASE_PATH + path] ?? {};
+  const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true, operationIdFactory });
+  const item = document.paths['/plants'] ?? {};
   const responses = item.post?.responses ?? {};
   // The server and the router in front of the route answer too.
   for (const { status, ...failure } of failureResponses(ERROR_STATUS))
@@ -48,7 +46,12 @@ export function createOpenApiDocument(
   // Some tools look for an example in the parameter alone. Nest leaves it in the schema.
   for (const parameter of (item.post?.parameters ?? []) as ParameterObject[])
     parameter.example = (parameter.schema as SchemaObject).example as unknown;
-  return { ...document, paths: { [path]: item } };
+  return document;
+}
+
+/** As Nest makes them, but for the operation of the store. */
+function operationIdFactory(controller: string, method: string): string {
+  return controller === 'PlantsController' ? 'createPlant' : `${controller}_${method}`;
 }
 
 function description(errorStatus: ErrorStatus): string {

@@ -91,12 +91,24 @@ function describeFailure(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+/** What mends a fault of TLS. pg and Node.js do not say it. pg gives no code to the first one. */
+const TLS_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/does not support SSL/, 'Switch TLS on at the server, or write sslmode=disable in its URL'],
+  [/ALTNAME_INVALID/, 'Write a host name of the certificate in its URL'],
+  [/SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/, 'Name the file of its authority in its URL: sslrootcert=/path/ca.crt'],
+  [/CERT_(?:HAS_EXPIRED|NOT_YET_VALID)/, 'Renew the certificate of the server'],
+];
+
 /** The advice if no connection could be made. The other messages of PostgreSQL say what to do. */
-export function adviceOn(error: unknown): string {
+function adviceOn(error: unknown): string {
   if (!(error instanceof MigrationError) || error.code !== 'unreachable') return '';
+  const { code, message } = Object(error.cause) as NodeJS.ErrnoException;
+  const [, advice] = TLS_ADVICE.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
+  if (advice !== undefined) return `. ${advice}`;
   if (sqlStateOf(error) === undefined)
     return '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
   if (isUnknownDatabase(error)) return '. Create it (CREATE DATABASE), or correct its URL';
   if (!isLoginRefused(error)) return '';
-  return '. Correct the user in its URL, the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), or pg_hba.conf';
+  const places = 'the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), sslmode, or pg_hba.conf';
+  return `. Correct the user in its URL, ${places}`;
 }

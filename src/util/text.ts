@@ -46,3 +46,12 @@ export function quote(value: unknown): string {
 export function escapeLines(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
 }
+
+/** Describes a wrong value. A text is described by its type alone, because it may be a secret. */
+export function describeFound(value: unknown): string {
+  if (value === undefined) return 'is missing';
+  if (value === null || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return `is ${value}`;
+  const type = Array.isArray(value) ? 'array' : typeof value;
+  return `is ${/^[ao]/.test(type) ? 'an' : 'a'} ${type}`;
+}

@@ -19,6 +19,8 @@ import { expectWithin, until } from '../support/until.js';
 /** What is promised for a change to take effect. */
 const PROMISED_MS = 2000;
 
+const OTHER_TOKEN = `${TOKEN}-2`;
+
 describe('Access tokens', () => {
   let issuer: JwtIssuer;
   let store: Store;
@@ -26,7 +28,7 @@ describe('Access tokens', () => {
 
   beforeAll(async () => {
     issuer = await JwtIssuer.start([await signingKey('a')]);
-    store = await startStore(issuer.variables);
+    store = await startStore({ ...issuer.variables, ACCESS_TOKENS: `${TOKEN},${OTHER_TOKEN}` });
   });
   afterAll(async () => {
     await store.stop();
@@ -102,6 +104,24 @@ describe('Access tokens', () => {
     expect((await expectRefused(issuer.token(), 50300)).headers).not.toHaveProperty('www-authenticate');
     issuer.answer = undefined;
     await until(async () => (await verdict(bearer(issuer.token()))) === 40003);
+  });
+
+  it('should keep an idempotency key for the principal that sent it', async () => {
+    const rose = '{"id": 1, "name": "Rose"}';
+    const create = async (headers: object): Promise<unknown> =>
+      errorOf(await store.post(rose, { ...headers, 'Idempotency-Key': 'order-17' }));
+    const sameName = await issueToken(store.database);
+    const other = await issueToken(store.database, { name: 'other' });
+    expect(await create(token.headers)).toBeUndefined();
+    // Two tokens of one name are one principal: one replaces the other.
+    expect(await create(sameName.headers)).toBeUndefined();
+    for (const headers of [other.headers, bearer(TOKEN), bearer(issuer.token())])
+      expect(await create(headers)).toBe(40901);
+    expect(await store.database.query('SELECT created_by FROM plants')).toEqual([{ created_by: 'gardener' }]);
+    await store.database.query('TRUNCATE plants');
+    // Static tokens are one principal too.
+    for (const one of [TOKEN, OTHER_TOKEN]) expect(await create(bearer(one))).toBeUndefined();
+    expect(await create(token.headers)).toBe(40901);
   });
 
   it.each([

@@ -101,7 +101,6 @@ describe('A database with the functions, operators and tables of a stranger firs
   });
 
   it('should be used by a service and commands as if they were not there', async () => {
-    await run('serve --check');
     const store = await startStoreOn({ ...database, url });
     expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
     const headers = { ...bearer(await run('token create first')), 'Idempotency-Key': 'key' };

@@ -10,6 +10,7 @@ import { PostgresServer } from '../support/database/postgres-server.js';
 import { Load } from '../support/http/load.js';
 import { expectRefusal, type RawResponse } from '../support/http/request.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
+import { expectFailure } from '../support/service/process.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
 
@@ -171,12 +172,17 @@ describe('A way to a server', () => {
   });
 
   it.each([
-    ['a certificate of another name', () => byTcp('verify-full', '127.0.0.1', 'server')],
-    ['a certificate of another authority', () => byTcp('require', 'localhost', 'foreign')],
-  ])('should not be TLS with %s', async (_, url) => {
+    [
+      'a certificate of another name',
+      () => byTcp('verify-full', '127.0.0.1', 'server'),
+      'Write a host name of the cert',
+    ],
+    ['a certificate of another authority', () => byTcp('require', 'localhost', 'foreign'), 'sslrootcert=/path/ca.crt'],
+  ])('should not be TLS with %s, and a command says what mends it', async (_, url, advice) => {
     const pool = new UrlPool({ url: url(), timeout: 500 });
     const cause = expect.objectContaining({ message: expect.stringContaining('certificate') });
     await expect(pool.execute('SELECT')).rejects.toMatchObject({ name: 'DatabaseUnreachableError', cause });
     await pool.onApplicationShutdown();
+    await expectFailure('token list', { DATABASE_URL: url() }, advice);
   });
 });

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
-import { expectBadConfiguration, outcomeOfCommandLine } from '../support/service/process.js';
+import { expectFailure, outcomeOfCommandLine, PlantStoreProcess } from '../support/service/process.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer } from '../support/tokens/tokens.js';
 import { until } from '../support/until.js';
@@ -113,9 +114,8 @@ describe('A database with one role that owns the tables and another one for the 
 
   it('should have the rights of the service again after each run, and in each schema', async () => {
     await database.query(`REVOKE ALL ON plants, access_tokens FROM ${QUOTED}`);
-    const warning = /^Warning: Access tokens of schema public cannot be used: .*plant-store migrate/m;
-    const checked = await outcomeOfCommandLine('serve --check', alone);
-    expect(checked).toMatchObject({ code: 0, stdout: expect.stringMatching(warning) });
+    await using service = await PlantStoreProcess.serve(urlAs(SERVICE), { DATABASE_PASSWORD: PASSWORD });
+    await service.printed(/Access tokens of schema public cannot be used: .*plant-store migrate/);
     for (const [command, url] of [
       ['migrate', urlAs(SERVICE)],
       ['migrate', urlAs(SERVICE, 'house')],
@@ -134,41 +134,52 @@ describe('A database with one role that owns the tables and another one for the 
 });
 
 const PARTITIONED = `ALTER TABLE plants RENAME TO usual; CREATE TABLE plants (LIKE usual INCLUDING ALL) PARTITION BY HASH (id);
-  CREATE TABLE "the first" PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 0) PARTITION BY HASH (id);
-  CREATE TABLE plants_0 PARTITION OF "the first" FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+  CREATE TABLE plants_0 PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 0);
   CREATE TABLE plants_1 PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 1)`;
-const VIEW = `ALTER TABLE _prisma_migrations RENAME TO gone; SET ROLE ${STRANGER};
-  CREATE FUNCTION trap() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'sprung'; END $$;
-  CREATE VIEW _prisma_migrations AS SELECT trap() AS migration_name, now() AS finished_at, now() AS started_at,
-    null AS rolled_back_at, trap() AS checksum`;
 
 describe('Tables of the store', () => {
   beforeEach(async () => {
-    await database.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO ${STRANGER}`);
+    await database.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     await migrate();
   });
 
   const migrate = (url = database.url): Promise<string[]> => new Migrator({ url }).migrate();
 
-  /** Hosts, migrations and a service refuse it before they read a table. */
+  /** Hosts, migrations and commands refuse it. */
   async function expectRefusedByAll(url: string, message: RegExp): Promise<void> {
     const pool = new pg.Pool({ connectionString: url });
     for (const source of [{ url }, { pool }]) await expect(Host.on(source)).rejects.toThrow(message);
     await endPool(pool);
     await expect(migrate(url)).rejects.toMatchObject({ code: 'refused', message: expect.stringMatching(message) });
-    await expectBadConfiguration('serve --check', { DATABASE_URL: url }, message);
+    await expectFailure('token list', { DATABASE_URL: url }, message);
   }
 
   it.each([
-    ['a view is in the place of one', VIEW, 'public\\._prisma_migrations should be a table, and is not\\. Remove it'],
     [
-      'a crash would empty one, and a partition belongs to a stranger',
-      `${PARTITIONED}; ALTER TABLE access_tokens SET UNLOGGED; ALTER TABLE plants_1 OWNER TO ${STRANGER}`,
-      `empty public\\.access_tokens\\. Run .* SET LOGGED\\. public\\.plants_1 belongs to the role ${STRANGER}, .* OWNER TO \\w+$`,
+      'a crash would empty one, and another one belongs to a stranger',
+      `ALTER TABLE access_tokens SET UNLOGGED; ALTER TABLE plants OWNER TO ${STRANGER}`,
+      `empty public\\.access_tokens\\. Run .* SET LOGGED\\. public\\.plants belongs to the role ${STRANGER}, .* OWNER TO \\w+$`,
     ],
   ])('should be refused, with what to run, if %s', async (_, change, message) => {
     await database.query(change);
     await expectRefusedByAll(database.url, RegExp(message, 'm'));
+  });
+
+  it('should be used in a schema where others may create, with a warning that has what to run', async () => {
+    await database.query(`GRANT CREATE ON SCHEMA public TO PUBLIC, ${STRANGER}`);
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const warned = async (run: () => Promise<unknown>): Promise<string[]> => {
+      warn.mockClear();
+      await run();
+      const texts = warn.mock.calls.map(([text]) => String(text)).filter((text) => text.includes('others may create'));
+      return texts.map((text) => text.replace(/.* Run /, ''));
+    };
+    const start = async (): Promise<void> => (await Host.on({ url: database.url })).stop();
+    const revokes = ['PUBLIC', STRANGER].map((role) => `REVOKE CREATE ON SCHEMA public FROM ${role}`);
+    for (const run of [migrate, start]) expect(await warned(run)).toEqual(revokes);
+    for (const revoke of revokes) await database.query(revoke);
+    for (const run of [migrate, start]) expect(await warned(run)).toEqual([]);
+    warn.mockRestore();
   });
 
   it('should be refused in a database that cannot hold every text, with the SQL for another one', async () => {
@@ -203,7 +214,6 @@ describe('Tables of the store', () => {
     await database.query(PARTITIONED);
     const fault = /the search_path \{public,pg_catalog\} names pg_catalog behind/;
     await expect(Host.on({ url: urlWith('public,pg_catalog') })).rejects.toThrow(fault);
-    await expectBadConfiguration('serve --check', { DATABASE_URL: urlWith('public,pg_catalog') }, fault);
     // Its first schema is for temporary tables.
     const host = await Host.on({ url: urlWith('pg_temp,public') });
     for (const id of [1, 2, 3]) await host.expectCreated(id);

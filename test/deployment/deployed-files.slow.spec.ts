@@ -7,10 +7,11 @@ import { join, resolve } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { readEnvironment } from '../../src/config/configuration.js';
-import { SECRETS } from '../../src/config/environment.js';
-import { VARIABLES } from '../../src/config/variable.js';
+import { Environment, SECRETS } from '../../src/config/environment.js';
 import { read } from '../support/documents/documents.js';
 import { describeWith } from '../support/service/process.js';
+
+const VARIABLES = Object.keys(new Environment());
 
 type Variables = NodeJS.Dict<string | null>;
 type Service = Readonly<{ environment: Variables; stop_grace_period: string; ports: unknown; ulimits: unknown }>;
@@ -56,7 +57,7 @@ describe('The deployed files', () => {
   it.each(Object.entries(ENVIRONMENTS))(
     'should give %s variables that exist, with values that it takes, and the password of the owner only to migrate',
     (name, variables) => {
-      const known = [...[...VARIABLES.keys()], ...SECRETS.map((secret) => `${secret}_FILE`)];
+      const known = [...VARIABLES, ...SECRETS.map((secret) => `${secret}_FILE`)];
       const names = Object.keys(variables);
       expect(names.length).toBeGreaterThan(1);
       expect(names.filter((each) => !known.includes(each) || /(?:PASSWORD|TOKENS)$/.test(each))).toEqual([]);
@@ -67,7 +68,7 @@ describe('The deployed files', () => {
 
   it('should hand on every variable of the caller of Docker Compose to the service', () => {
     const names = Object.keys(api.environment).map((name) => name.replace(/_FILE$/, ''));
-    const others = [...VARIABLES.keys()].filter((name) => !names.includes(name));
+    const others = VARIABLES.filter((name) => !names.includes(name));
     expect(others).toEqual(['NODE_ENV', 'MIGRATION_DATABASE_URL', 'MIGRATION_DATABASE_PASSWORD']);
   });
 

@@ -99,7 +99,7 @@ describe('a module that cannot work', () => {
   const useFactory = () => ({ database: { url: database.url } });
   const authOptions = (): PlantsAuthModuleOptions => ({ accessTokens: [TOKEN] });
   const [ofRequest, ofTenant] = [{ inject: [REQUEST] }, { inject: [Tenant], imports: [TenantModule] }];
-  const late = 'cannot be used:\ninject: depends on the request, should have only what is there at the start';
+  const late = 'cannot be used:\ninject depends on the request, but must have only what is there at the start';
 
   it.each<[string, () => DynamicModule, string | RegExp]>([
     ['no PlantsAuthModule', () => storeWith({ guards: [BearerAuthGuard] }), /of the BearerAuthGuard .*BearerStrategy/],

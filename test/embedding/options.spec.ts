@@ -34,42 +34,42 @@ const faultsIn = (given: object): string[] => {
 
 describe(PlantsModule.name, () => {
   it.each<[name: string, right: string, ...wrong: unknown[]]>([
-    ['path', 'parts made of letters', '', '/', 'a//b', 'a/..', 'garden/:id', '*all', ['a', 'b'], null, true],
-    ['guards', 'an array of guard classes, such as [BearerAuthGuard]; ', null, [], 'Global', Guard, [Guard, undefined]],
-    ['guards', 'an array of guard classes', [() => true], [new Guard()], [Guard, Object], ['none'], undefined],
-    ['errorStatus', 'one of contract, semantic', 'Semantic', 400],
-    ['imports', 'an array of modules', {}],
-    ['securityScheme', 'the name of a security scheme', '', false],
-    ['schemaPrefix', 'letters, digits and ._-', 'a b', null],
-    ['bodyLimit', 'a whole number of bytes from 1 to 1048576', 0, 1.5, 1_048_577],
-    ['writeQueueLimit', 'a whole number from 1 to 1000000', 0],
-    ['createdBy', 'a function that returns who creates a plant', ''],
-    ['database', '{ url } or { pool }: where plants are stored', url, [url], undefined],
-    ['bodylimit', 'one of database, bodyLimit, writeQueueLimit, ', 5],
-  ])('should refuse another %s: it should be %s', (name, right, ...wrong) => {
-    for (const value of wrong) {
-      const [fault, ...others] = faultsIn({ [name]: value });
-      expect(fault).toMatch(`${name}: is `);
-      expect(fault).toContain(`, should be ${right}`);
-      expect(others).toEqual([]);
-    }
+    ['path', 'must be parts made of letters', '', '/', 'a//b', 'a/..', 'garden/:id', '*all', ['a', 'b'], null, true],
+    ['guards', 'must be an array of guard classes, such as [BearerAuthGuard]; ', null, [], 'Global', Guard],
+    ['guards', 'must be an array of guard classes', [() => true], [new Guard()], [Guard, Object], ['none'], undefined],
+    ['errorStatus', 'must be one of the following values: contract, semantic', 'Semantic', 400],
+    ['imports', 'must be an array', {}],
+    ['securityScheme', 'must match ', '', false],
+    ['schemaPrefix', 'must match ', 'a b', null],
+    ['bodyLimit', 'must not be less than 1', 0],
+    ['bodyLimit', 'must be an integer number', 1.5],
+    ['bodyLimit', 'must not be greater than 1048576', 1_048_577],
+    ['writeQueueLimit', 'must not be less than 1', 0],
+    ['createdBy', 'must be an instance of Function', ''],
+    ['database', 'must be an object', url, [url], undefined],
+    ['property bodylimit', 'should not exist', 5],
+  ])('should refuse another %s: it %s', (name, right, ...wrong) => {
+    for (const value of wrong)
+      expect(faultsIn({ [name.replace('property ', '')]: value })[0]).toMatch(`${name} ${right}`);
   });
 
   it.each<[what: string, database: object, ...faults: string[]]>([
-    ['no URL', {}, 'url: is missing, should be a PostgreSQL URL such as postgresql://user@host:5432/plants'],
-    ['two sources', { url, pool }, 'pool: is given in addition to url, should be left out, or the url'],
+    ['no URL', {}, 'url must be a PostgreSQL URL such as postgresql://user@host:5432/plants'],
+    ['two sources', { url, pool }, 'pool must not be given beside url'],
+    ['another name', { uri: url }, 'property uri should not exist', 'url must be a PostgreSQL URL'],
+    ['two passwords', { url, password: 'hidden' }, 'url holds a password other than the one given separately'],
     [
-      'another name',
-      { uri: url },
-      'uri: is no option, should be one of url, password, schema, size',
-      'url: is missing',
+      'no schema',
+      { pool, schema: '', size: 5 },
+      'schema must name a schema of 1 to 63 bytes',
+      'property size should not',
     ],
-    ['two passwords', { url, password: 'hidden' }, 'url: holds a password other than the one given separately'],
-    ['no schema', { pool, schema: '', size: 5 }, 'schema: must name a schema of 1 to 63 bytes', 'size: is no option'],
-    ['no pool', { pool: {}, timeout: 86_400_001 }, 'pool: is an object, should be a Pool', 'timeout: is 86400001'],
+    ['no pool', { pool: {}, timeout: 86_400_001 }, 'pool must be a Pool', 'timeout must not be greater than 86400000'],
   ])('should tell all that is wrong with a database, and no secret: %s', (_, database, ...faults) => {
     const found = faultsIn({ database });
-    expect(found.sort()).toEqual(faults.sort().map((fault) => expect.stringContaining(`database.${fault}`) as unknown));
+    expect(found.sort()).toEqual(
+      faults.sort().map((fault) => expect.stringContaining(`database: ${fault}`) as unknown),
+    );
     expect(found.join()).not.toMatch(/secret|hidden|gardener/);
   });
 });
@@ -80,22 +80,22 @@ const issuer = 'https://id.example.com/realms/plants';
 
 describe(PlantsAuthModule.name, () => {
   it.each<[unknown, ...(string | RegExp)[]]>([
-    [undefined, /accessTokens: is missing, .* at least one token; or give issuedTokens, jwt, or a verifier$/],
-    [{ accessTokens: [] }, 'accessTokens: is empty, should be an array of at least one token'],
-    [{ issuedTokens: null }, 'issuedTokens: is null, should be { url }'],
-    [{ jwt: {} }, 'jwt.issuer: is missing, should be a URL', 'jwt.audience: is missing, should be what the "aud"'],
-    [{ accessTokens: [TOKEN], verifier }, 'verifier: is given in addition to accessTokens, should be left out'],
-    [{ verifier: {} }, 'verifier: is an object, should be an object with a method verify'],
+    [undefined, /^accessTokens must be an array of at least one token; or give issuedTokens, jwt, or a verifier$/],
+    [{ accessTokens: [] }, 'accessTokens must be an array of at least one token'],
+    [{ issuedTokens: 5 }, 'nested property issuedTokens must be either object or array'],
+    [{ jwt: {} }, 'jwt: issuer must be a URL', 'jwt: audience must be what the "aud"'],
+    [{ accessTokens: [TOKEN], verifier }, 'verifier must not be given beside accessTokens'],
+    [{ verifier: {} }, 'verifier must be an object with a method verify'],
     [
       { accessTokens: [TOKEN, 1, 'hidden', `${TOKEN} hidden`, 'x'.repeat(8193)] },
-      /^accessTokens: (token [2-5] of 5 is too short, too long or cannot be sent as a bearer token, should have .*){4}$/,
+      /^accessTokens (token [2-5] of 5 is too short, too long or cannot be sent as a bearer token, should have .*){4}$/,
     ],
     [
       { jwt: { issuer: `${issuer}?hidden`, audience: ['plants', ''], jwksUrl: 'hidden', typ: 'hidden+jwt' } },
-      'jwt.issuer: is a string, should be a URL such as https://id.example.com, without user, query or fragment',
-      'jwt.audience: is an array, should be what the "aud" of JWTs for this service has',
-      'jwt.jwksUrl: is a string, should be a URL',
-      'jwt.typ: is a string, should be at+jwt',
+      'jwt: issuer must be a URL such as https://id.example.com, without user, query or fragment',
+      'jwt: audience must be what the "aud" of JWTs for this service has',
+      'jwt: jwksUrl must be a URL',
+      'jwt: typ must be one of the following values: at+jwt',
     ],
   ])('should refuse %j, name each fault, and repeat no secret', (options, ...faults) => {
     const found = faultsOf(PlantsAuthModule.name, () => authOptionsOf(options));

@@ -106,7 +106,7 @@ describe('the OpenAPI document of a host', () => {
     const standalone = await generateOpenApi();
     const { parameters, responses, ...operation } = createPlantOf(standalone);
     const ofPlants = createPlantOf(document, '/api/plants');
-    const ofHost = { operationId: 'PlantsController_createPlant', security: [{ bearer: [] }] };
+    const ofHost = { operationId: 'PlantsController_create', security: [{ bearer: [] }] };
     expect(ofPlants).toMatchObject({ ...operation, ...ofHost });
     expect(parameters).toMatchObject(ofPlants.parameters ?? [{}]);
     expect(ofPlants.responses['200']).toEqual(responses['200']);
@@ -133,8 +133,8 @@ describe('the OpenAPI document of a host', () => {
     const ofTheHost = { properties: { ofTheHost: { type: 'string' } } };
     expect(components?.schemas).toMatchObject({ Plant: ofTheHost, NewPlant: ofTheHost, Error: ofTheHost });
     const ids = Object.values(paths).map(({ post }) => post?.operationId);
-    const ofVersions = ['PlantsController_createPlant_v1', 'PlantsController_createPlant_v2'];
-    const ofPaths = ['GardenTreesController_createPlant', 'Garden_treesController_createPlant'];
+    const ofVersions = ['PlantsController_create_v1', 'PlantsController_create_v2'];
+    const ofPaths = ['GardenTreesController_create', 'Garden_treesController_create'];
     expect(ids).toEqual(expect.arrayContaining([...ofVersions, ...ofPaths]));
   });
 });

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { copyFile, cp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeGuestContract } from '../contract/describe-contract.js';
-import { runningTarget } from '../contract/contract-target.js';
+import { expectCreated, runningTarget } from '../contract/contract-target.js';
 import { describeTakenIds } from '../contract/plants.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
 import { PLATFORMS } from '../support/host/host.js';
+import { expectRefusal } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import * as packed from './packed-host.js';
 
@@ -31,6 +32,8 @@ const ON_NEST_11 = {
   '@nestjs/platform-fastify': '11.2.8',
   '@nestjs/swagger': '11.4.7',
   '@nestjs/testing': '11.2.6',
+  // Another major version than that of the store.
+  '@prisma/client': '6.19.3',
   'class-validator': '0.14.4',
   express4: 'npm:express@4.22.3',
   'fastify-raw-body': '6.0.1',
@@ -86,6 +89,10 @@ function describeHost(dependencies: object, tests: string, resolutions: object[]
     await run(`npx --no-install jest --testTimeout=60000 ${tests}`);
   });
 
+  it('should find the file for `require` that tools find, which know none of the conditions of Node.js', async () => {
+    expect(await packed.run(path(''), "node -p require.resolve('plant-store')")).toMatch(/dist\/cjs\/index\.js$/m);
+  });
+
   it.each(resolutions)('should have types for a strict consumer in both kinds of modules: %j', async (resolution) => {
     // Nest's own declarations need those of Node.
     const strict = { target: 'es2023', types: ['node'], strict: true, exactOptionalPropertyTypes: true, noEmit: true };
@@ -101,6 +108,11 @@ describe('a host on Nest 11', () => {
   const resolutions = [{ module: 'node16' }, { module: 'esnext', moduleResolution: 'bundler' }];
   const host = describeHost(ON_NEST_11, 'src', resolutions);
 
+  it('should be told at the start what reads JWTs in Jest, where ES modules do not load', async () => {
+    await writeFile(host.path('plain.config.js'), `module.exports = { transform: { '[.]ts$': 'ts-jest' } };`);
+    await host.run('npx --no-install jest --config plain.config.js --testMatch **/src/jwt.plain.ts');
+  });
+
   describe.each(PLATFORMS)('POST /plants on %s', (platform) => {
     const variables = { PLATFORM: platform };
     const target = runningTarget(() => packed.startProgram(host.path('dist/main.js'), '/api/v1', { variables }));
@@ -108,6 +120,36 @@ describe('a host on Nest 11', () => {
     const isRouted = (path: string): boolean => platform !== 'fastify' || !path.startsWith('HTTPS:');
     describeGuestContract(target, 'rawBody', platform, { isRouted });
   });
+});
+
+/** What a host gets with the store, by the line of the page, next to what `nest new` gives it. */
+describe.each([
+  [11, 'express'],
+  [11, 'fastify'],
+  [12, 'express'],
+  [12, 'fastify'],
+])('a bare host on Nest %i and %s', (version, platform) => {
+  it(
+    'should get 60 packages at most, each with the peers that it asks for',
+    async () => {
+      const root = await packed.packStore();
+      const names = ['common', 'core', `platform-${platform}`].map((name) => `@nestjs/${name}@${version}`);
+      const inHost = (command: string): Promise<string> => packed.run(root, command, {}, packed.INSTALL_LIMIT_MS);
+      const install = async (packages: string[]): Promise<number> => {
+        await inHost(`${packed.INSTALL} --package-lock-only ${packages.join(' ')}`);
+        const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as { packages: object };
+        return Object.keys(lock.packages).length;
+      };
+      await writeFile(join(root, 'package.json'), '{ "private": true }');
+      const before = await install([...names, 'reflect-metadata', 'rxjs']);
+      const more = version === 11 ? ['@nestjs/passport@11', '@nestjs/swagger@11'] : [];
+      const after = await install(['./plant-store-1.0.0.tgz', ...more]);
+      expect(after - before).toBeLessThanOrEqual(60);
+      await inHost('npm ls --all --package-lock-only');
+      await rm(root, { recursive: true });
+    },
+    2 * packed.INSTALL_LIMIT_MS,
+  );
 });
 
 describe('a host on Nest 12, without Express', () => {
@@ -126,13 +168,25 @@ describe('a host on Nest 12, without Express', () => {
     describeTakenIds(runningTarget(start));
   });
 
+  it('should work as an ES module beside a copy of the store that is loaded as CommonJS', async () => {
+    const options = { variables: { PLATFORM: 'fastify' } };
+    const both = await packed.startProgram(host.path('dist/two-copies.mjs'), '/api', options);
+    const refused = await both.post('{"id": 1, "name": "Rose"}', { Authorization: 'Bearer wrong-token-of-nobody' });
+    expectRefusal(refused, 40101, 'contract');
+    expectCreated(await both.post('{"id": 1, "name": "Rose"}'), { name: 'Rose' });
+    expect(await both.database.query('SELECT created_by FROM plants')).toEqual([{ created_by: 'static' }]);
+    await both.stop();
+  });
+
   it('should issue tokens by the command line, and be told what serve needs in addition', async () => {
     const database = await createTestDatabase();
     const variables = { DATABASE_URL: database.url };
     expect((await command('token create shop', variables)).stdout).toMatch(/^plant_\w+\n$/);
     const serve = await command('serve', variables);
     expect(await serve.ended).toBe(78);
-    expect(serve.output).toMatch(/: run "npm install @nestjs\/platform-express@12 express@5 prom-client@15/);
+    expect(serve.output).toMatch(
+      /: run "npm run install:prod" in a checkout, "npm install @nestjs\/platform-express@12 /,
+    );
     await database.drop();
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { INestApplication } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
 import { createApp } from '../../../src/app.js';
@@ -27,9 +27,13 @@ export interface Store extends Client {
 type Prepare = (app: INestApplication) => void;
 
 /** Starts the application as `plant-store serve` does, configured by environment variables. */
-export async function startStore(variables: Record<string, string> = {}, prepare?: Prepare): Promise<Store> {
+export async function startStore(
+  variables: Record<string, string> = {},
+  prepare?: Prepare,
+  module?: Type,
+): Promise<Store> {
   const database = await createTestDatabase();
-  const store = await startStoreOn(database, variables, prepare);
+  const store = await startStoreOn(database, variables, prepare, module);
   return { ...store, stop: () => store.stop().then(() => database.drop()) };
 }
 
@@ -38,10 +42,11 @@ export async function startStoreOn(
   database: TestDatabase,
   variables: Record<string, string> = {},
   prepare: Prepare = () => undefined,
+  module?: Type,
 ): Promise<Store> {
   const all = { ...serviceVariables(database.url), LOG_LEVEL: 'fatal', ...variables };
   const environment = assertNoFaults(readEnvironment(all));
-  const app = await createApp(environment);
+  const app = await createApp(environment, module);
   prepare(app);
   await app.listen(environment.PORT, environment.HOST);
   const statistics = app.get(PlantsMetrics, { strict: false });
