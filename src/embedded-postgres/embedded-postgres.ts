@@ -87,42 +87,44 @@ export class EmbeddedPostgres {
   }
 }
 
+/** Uses the server that a killed service left behind, or starts one. The folder must be locked. */
 async function findOrStart(directory: string): Promise<RunningServer> {
   const home = await chooseHome(directory);
-  const data = dataDirectoryIn(home.folder);
-  let server = existsSync(data) ? await findServer(data) : undefined;
-  if (server) return server;
-  const bin = await preparePrograms(findPostgresPackage(), home.account, home.folder);
-  if (!existsSync(data)) await initializeData(home, bin);
-  const log = logOf(data);
-  for (let starts = 0; starts < MAX_STARTS; starts++) {
+  const location = dataDirectoryIn(home.folder);
+  let bin: string | undefined;
+  const programs = async (): Promise<string> =>
+    (bin ??= await preparePrograms(findPostgresPackage(), home.account, home.folder));
+  if (!existsSync(location)) await initializeData(home, await programs());
+  const password = await readPassword(location);
+  const log = logOf(location);
+  const deadline = performance.now() + SERVER_TIMEOUT_MS;
+  for (let starts = 0; ;) {
+    const { pid, port, state } = await readPidFile(location);
+    // Without TLS, so a PGSSLMODE of the environment must not count.
+    const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
+    if (pid !== 0 && state === 'ready' && (await answers(url))) return { location, pid, url };
+    if (pid !== 0 && performance.now() < deadline) {
+      // It starts or stops. Or it was killed, and the process will be gone, or is another one that has its id.
+      await sleep(50);
+      continue;
+    }
+    if (++starts > MAX_STARTS) break;
     const options = `--listen_addresses=127.0.0.1 --unix_socket_directories= --port=${randomInt(20_000, 32_000)}`;
-    const args = ['start', `--pgdata=${data}`, `--log=${log}`, `--options=${options}`];
+    const args = ['start', `--pgdata=${location}`, `--log=${log}`, `--options=${options}`];
     // If it fails, the log says why.
-    await runAs(home.account, join(bin, 'pg_ctl'), args).catch(() => undefined);
-    server = await findServer(data);
-    if (server) return server;
+    await runAs(home.account, join(await programs(), 'pg_ctl'), args).catch(() => undefined);
   }
   const end = (await readFile(log, 'utf8')).trim().split('\n').slice(-10).join('\n');
-  const found = `PostgreSQL did not start on the data in ${data}. The end of its log, ${log}:`;
+  const found = `PostgreSQL did not start on the data in ${location}. The end of its log, ${log}:`;
   throw new EmbeddedPostgresError(`${found}\n${end}`);
 }
 
-/** Finds a server on the data that accepts our password. Waits for one that starts or stops. */
-async function findServer(location: string): Promise<RunningServer | undefined> {
-  const password = await readPassword(location);
-  const deadline = performance.now() + SERVER_TIMEOUT_MS;
-  let { pid, port, state } = await readPidFile(location);
-  while (pid !== 0 && state !== 'ready' && performance.now() < deadline) {
-    await sleep(20);
-    ({ pid, port, state } = await readPidFile(location));
-  }
-  if (pid === 0) return undefined;
-  // Without TLS, so a PGSSLMODE of the environment must not count.
-  const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
-  // A killed server leaves its file behind, and others may have its process id and port by now.
-  const answer = withConnection(parseDatabaseUrl(url), (query) => query('SELECT 1')).catch(() => undefined);
-  return (await answer) && { location, pid, url };
+/** Whether it accepts the password in the URL. */
+function answers(url: string): Promise<boolean> {
+  return withConnection(parseDatabaseUrl(url), (query) => query('SELECT 1')).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** `postmaster.pid` has one value a line. PostgreSQL removes it at its end. The pid is 0 if its process has ended. */
