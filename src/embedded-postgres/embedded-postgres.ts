@@ -146,16 +146,18 @@ function ownerFileIn(directory: string): string {
 
 /**
  * Locks the folder by a socket in the abstract namespace of Linux, which the system frees when this process ends.
+ * Elsewhere nothing refuses a second service.
  * Containers that share the folder but not the network do not see it.
  */
 async function lockFolder(directory: string, wait: number): Promise<Server> {
   // Device and inode identify a folder under all its names.
   const { dev, ino } = await stat(directory, { bigint: true });
+  const lock = createServer().unref();
+  if (process.platform !== 'linux') return lock;
   const deadline = performance.now() + wait;
   for (let isFirst = true; ; isFirst = false) {
     try {
-      const lock = createServer().unref().listen(`\0plant-store-${dev}-${ino}`);
-      await once(lock, 'listening');
+      await once(lock.listen(`\0plant-store-${dev}-${ino}`), 'listening');
       return lock;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;

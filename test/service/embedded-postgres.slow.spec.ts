@@ -181,12 +181,11 @@ describe(EmbeddedPostgres.name, () => {
     await until(async () => (await fetchStatus(service.port)) === 400);
     // As Nest's watch does.
     const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
-    const rows = stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.trim().split(/ +/).map(Number));
-    for (const [pid = 0, parent] of rows) if (parent === service.pid) process.kill(pid, 'SIGTERM');
-    service.signal('SIGTERM');
+    const parents = new Map(
+      [...stdout.matchAll(/(\d+) +(\d+)/g)].map(([, pid, parent]) => [Number(pid), Number(parent)]),
+    );
+    const isBelow = (pid = 0): boolean => pid === service.pid || (parents.has(pid) && isBelow(parents.get(pid)));
+    for (const pid of parents.keys()) if (isBelow(pid)) process.kill(pid, 'SIGTERM');
     await using next = new PlantStoreProcess(['serve'], options);
     await next.printed(/Another plant store .* Waiting/);
     held.send(plant.slice(5));
