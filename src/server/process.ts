@@ -11,6 +11,8 @@ const DISCONNECT_MS = 250;
 const MAX_LOG_WAIT_MS = 1000;
 /** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes it on. */
 const REPEATED_SIGNAL_MS = 200;
+/** EX_CONFIG of sysexits.h tells a service manager that another try is of no use. */
+const EX_CONFIG = 78;
 
 /** Resolves with the first SIGINT, SIGTERM or SIGHUP (a closed terminal). The second one ends the process at once. */
 export function stopSignal(): Promise<string> {
@@ -30,8 +32,9 @@ export function stopSignal(): Promise<string> {
 /** Logs why the process ends, if it is because of a failure that nothing handles. */
 export function logCrash(): void {
   process.on('uncaughtExceptionMonitor', (error: unknown) => {
-    const stack = error instanceof Error ? error.stack : String(error);
-    new Logger('PlantStore').fatal('The process ends because of a failure that nothing handled', { stack });
+    new Logger('PlantStore').fatal('The process ends because of a failure that nothing handled', {
+      stack: stackOf(error),
+    });
   });
 }
 
@@ -71,24 +74,19 @@ export function printError(text: string): void {
   console.error(escapeLines(withoutTokens(text.trimEnd())));
 }
 
-/** EX_CONFIG of sysexits.h tells a service manager that another try is of no use. */
-const EX_CONFIG = 78;
-
-/** Runs a command. Prints why it failed, and returns the exit code. */
+/** Runs a command. Prints why it failed, with the stack if nothing explains it, and returns the exit code. */
 export async function exitCodeOf(command: () => Promise<unknown>): Promise<number> {
   try {
     await command();
     return 0;
   } catch (error) {
-    printError(describeFailure(error));
+    printError(error instanceof ExplainedError ? `plant-store: ${error.message}${adviceOn(error)}` : stackOf(error));
     return error instanceof ConfigurationError && !error.mayPass ? EX_CONFIG : 1;
   }
 }
 
-/** The text for a failed command: the message if it explains the failure, else the stack. */
-function describeFailure(error: unknown): string {
-  if (error instanceof ExplainedError) return `plant-store: ${error.message}${adviceOn(error)}`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+function stackOf(error: unknown): string {
+  return (Object(error) as Partial<Error>).stack ?? String(error);
 }
 
 /** What mends a fault of TLS. pg and Node.js do not say it. pg gives no code to the first one. */

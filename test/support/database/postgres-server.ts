@@ -5,9 +5,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Migrator } from '../../../src/prisma/migrator.js';
-import { type Account, findPostgresPackage, preparePrograms } from '../../../src/embedded-postgres/binaries.js';
+import {
+  type Account,
+  findPostgresPackage,
+  preparePrograms,
+  serverEnvironment,
+} from '../../../src/embedded-postgres/binaries.js';
 import { giveTo, serverAccount } from '../../../src/embedded-postgres/data-directory.js';
-import { serverEnvironment } from '../../../src/embedded-postgres/server.js';
 import { freePort } from '../http/free-port.js';
 import { until } from '../until.js';
 import { query } from './test-database.js';
