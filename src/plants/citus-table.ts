@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { isUndecidedOnShard, MigrationError } from '../prisma/database.errors.js';
 import type { PrismaService } from '../prisma/prisma.service.js';
 import type { Query } from '../prisma/connection.js';
-import { charactersOf } from '../writer/batch-writer.js';
+import { charactersOf } from '../writer/pending-create.js';
 import { reasonOf } from '../util/text.js';
 import {
   COLUMN_NAMES,
