@@ -67,7 +67,9 @@ describe('A synchronous standby that is away', () => {
 
   it('should keep a repetition and a taken id from their answers if the first plant may not be on the standby', async () => {
     await wantStandby('nobody');
-    await server.query(`SET synchronous_commit TO local; INSERT INTO plants VALUES (1, 'Rose', NULL, 'key')`);
+    await server.query(
+      `SET synchronous_commit TO local; INSERT INTO plants (id, name, idempotency_key, created_by) VALUES (1, 'Rose', 'key', 'static')`,
+    );
     const answers = [create({ 'Idempotency-Key': 'key' }), create()];
     for (const answer of answers) expect(expectRefusal(await answer, 50400, 'contract')).toMatch('unknown');
     const later = create({ 'Idempotency-Key': 'key' });
