@@ -87,9 +87,6 @@ export const insufficientScope = (required: readonly string[], lacking = require
     headers: challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`),
   });
 
-export const unknownPath = (): ApiError =>
-  new ApiError(40400, 'There is nothing at this path. Send POST /plants below the base URL, exactly so written.');
-
 export const methodNotAllowed = (headers: OutgoingHttpHeaders = {}): ApiError =>
   new ApiError(40500, 'This method is not offered here. The only one that is: POST.', {
     headers: { Allow: 'POST', ...headers },

@@ -9,6 +9,13 @@ import { ACCESS_LOG_CONTEXT } from '../config/logger.js';
 const MAX_LENGTH = 500;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
 
+/** The path of a request. A query, or a user before the host, may hold a secret. */
+export function pathOf(request: { readonly originalUrl?: string; readonly url?: string | undefined }): string {
+  // Express shortens `url` below a prefix. It is empty if the request could not be read.
+  const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
+  return path;
+}
+
 /** Logs each answer, or only failures with their messages. No line holds a body, a query or a token. */
 export class AccessLog implements ResponseHook {
   private readonly logger = new Logger(ACCESS_LOG_CONTEXT);
@@ -18,16 +25,14 @@ export class AccessLog implements ResponseHook {
   beforeHead(response: ServerResponse, durationMs: number): void {
     const { error, message, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
-    const request: ServerResponse['req'] & { originalUrl?: string } = response.req;
-    // Express shortens `url` below a prefix. It is empty if the request could not be read.
-    const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
+    const { req: request } = response;
     const fields = {
       requestId: requestIdOf(response),
       client: request.socket.remoteAddress,
       // The value as sent. Anybody may write it, and only the proxy in front knows whether it is true.
       forwardedFor: this.shown(request.headers['x-forwarded-for']?.toString()),
       method: request.method ?? undefined,
-      path: this.shown(path),
+      path: this.shown(pathOf(request)),
       error,
       durationMs: Math.round(durationMs * 1000) / 1000,
       token: principalNameOf(request),

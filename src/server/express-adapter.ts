@@ -1,8 +1,9 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler } from 'express';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResponseHook } from '../http/request-context.js';
 import type { Environment } from '../config/environment.js';
+import { pathOf } from './access-log.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
 import { createHttpServer, type HttpServerClasses } from './http-server.js';
 
@@ -34,6 +35,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** With the prefix, Nest would leave unknown paths outside of it to Express, which answers with a page of its own. */
   override setNotFoundHandler(handler: RequestHandler): void {
     super.setNotFoundHandler(handler);
+  }
+
+  /** Nest's words for an unknown path have it. */
+  override getRequestUrl(request: Request): string {
+    return pathOf(request);
   }
 
   // Nest's body parsers run for every route but that of the plants, which reads its body behind the guard.
