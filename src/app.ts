@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { warnIfNoToken } from './auth/token-lookup.js';
+import { hasValidToken } from './auth/tokens.service.js';
 import { packageVersion } from './config/package-files.js';
 import { parseDatabaseUrl } from './prisma/database-url.js';
 import { REQUEST_ID_HEADER } from './http/request-context.js';
@@ -20,6 +20,11 @@ import { ServiceLogger } from './config/logger.js';
 import { ManagementServer } from './management/management-server.js';
 import { Metrics } from './management/metrics.js';
 import { AppModule } from './app.module.js';
+
+/** A new token is accepted while the service runs. */
+const NO_TOKEN =
+  'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
+  'plant-store -- token create NAME" in a checkout, "docker compose exec api plant-store token create NAME" with Docker Compose)';
 
 /** Those of an answer that a script of another origin may read. */
 const EXPOSED_HEADERS = ['Retry-After', 'WWW-Authenticate', 'Allow', REQUEST_ID_HEADER];
@@ -73,7 +78,8 @@ export async function listen(app: INestApplication, environment: Environment): P
   const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
   logger.log(`Started plant-store ${packageVersion()}`, { node: process.version, ...urls, database, production });
   const { execute, schema } = app.get(StorePool, { strict: false });
-  if (hasNoConfiguredToken(environment)) void warnIfNoToken(execute, schema);
+  if (hasNoConfiguredToken(environment) && !(await hasValidToken(execute, schema).catch(() => true)))
+    logger.warn(NO_TOKEN);
   return urls.public;
 }
 

@@ -67,8 +67,7 @@ export class BearerAuthGuard extends NestAuthGuard {
     if (error) throw error as Error;
     const request = this.getRequest(context);
     if (!principal) {
-      const refusal = refusalOf(request);
-      if (refusal !== undefined) this.log(context, refusal);
+      this.log(context, refusalOf(request) ?? 'An access token was refused: the verifier does not know it');
       throw invalidToken();
     }
     // A verifier in JavaScript may return anything, and a route without a scope would accept it.

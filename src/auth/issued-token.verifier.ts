@@ -1,184 +1,208 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DatabaseTimeoutError } from '../prisma/database.errors.js';
+import { overloaded } from '../errors/api-error.js';
+import { withConnection } from '../prisma/connection.js';
+import { DatabaseTimeoutError, lacksPrivilege, ReadOnlyServerError } from '../prisma/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
-import { mistypedToken } from '../errors/api-error.js';
-import { quote, reasonOf } from '../util/text.js';
+import { parseDatabaseUrl } from '../prisma/database-url.js';
+import { UrlPool } from '../prisma/store-pool.js';
+import { assertMigrated } from '../prisma/table-checks.js';
+import { quote, rootReasonOf } from '../util/text.js';
 import { withTimeout } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
-import { isWellFormedToken, TOKEN_PREFIX, tokenKey } from './token-format.js';
-import { TokenLookup, type TokenRow } from './token-lookup.js';
+import { TOKEN, TOKEN_PREFIX, tokenKey } from './token-format.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
+import { TOKEN_STATE, tokenTable, type TokenState } from './tokens.service.js';
 
-/** A revocation takes effect within this time: a token is valid for so long after its confirmation. */
-const MAX_CONFIRMATION_AGE_MS = 2000;
-/** The pause between two confirmations of the tokens in use. */
-const CONFIRM_EVERY_MS = 500;
-/** The pause after a failure. */
+/** A revocation takes effect within this time, so an answer of the database counts no longer. */
+const MAX_AGE_MS = 2000;
+/** From this age on, a use has the token looked up again, and does not wait for it. */
+const FRESH_MS = 1000;
+/** Short, as one silent connection holds all look-ups. Connecting has the whole time limit of a request. */
+const ANSWER_TIMEOUT_MS = 1000;
 const RETRY_MS = 100;
-/** The longest wait for an answer of the database at the stop. */
-const SHUTDOWN_TIMEOUT_MS = 1500;
-/** The interval in which last uses are recorded and unused tokens forgotten. */
-const RECORD_EVERY_MS = 60_000;
+const MAX_WAITING = 10_000;
+/** Last uses are exact to this time, and a token that was used is in use for so long. */
+const MINUTE_MS = 60_000;
 
-/** A token in use. Times are those of `performance.now()`. */
-interface CachedToken {
-  readonly id: number;
-  readonly principal: Principal;
-  /** When the database was asked, which is before it looked. -Infinity: the token is no longer valid. */
-  readonly confirmedAt: number;
-  readonly expiresAt: number;
-  usedAt: number;
+interface TokenRow extends Principal {
+  /** Null if the database has none of the tokens: that is one row. */
+  readonly id: string | null;
+  readonly key: string;
+  readonly state: TokenState;
+  /** Milliseconds until it expires by the clock of the database; null if it never does. */
+  readonly remaining: number | null;
+  /** The time of the revocation or else of the expiry, for people. */
+  readonly end: string | null;
+  readonly isUseDue: boolean;
+  readonly isReadOnly: boolean;
 }
 
-/** A request that waits for the look-up of its token. */
-interface PendingLookUp {
-  readonly key: string;
-  /** The request of the platform, for the reason of a refusal. */
-  readonly request: unknown;
-  resolve: (principal: Principal | undefined) => void;
+/** A valid token. Times are those of `performance.now()`. */
+interface KnownToken extends Readonly<{ principal: Principal; askedAt: number; expiresAt: number }> {
+  isBeingRenewed: boolean;
 }
 
 /**
- * Accepts issued tokens that are neither expired nor revoked. One loop confirms the tokens in use and looks up the
- * tokens that requests wait for. It sends one statement at a time, so no result replaces a newer one.
+ * Accepts issued tokens that are neither expired nor revoked. It remembers what the database answered. Tokens to look up
+ * go together, in one statement at a time, so a flood of wrong ones holds up nobody, and no answer replaces a newer one.
  */
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
-  /** Tokens by key. The database had each of them; some may have ended since. */
-  private readonly cache = new Map<string, CachedToken>();
-  private readonly waiting = new Set<PendingLookUp>();
-  private loop: Promise<void> | undefined;
-  /** Ends the pause of the loop. */
-  private wake = (): void => undefined;
-  private confirmAt = 0;
-  private recordAt = 0;
-  /** Why the last statement failed. */
-  private failure: Error | undefined;
-  private isStopped = false;
+  /** By digest. The oldest answer comes first. */
+  private readonly known = new Map<string, KnownToken>();
+  /** What gets the answer for each look-up that waits, with the digest of its token. */
+  private readonly waiting = new Map<(row: TokenRow | undefined) => void, string>();
+  private running: Promise<void> | undefined;
+  /** When the last statement was sent. */
+  private askedAt = -Infinity;
+  private recordAt = -Infinity;
+  /** Why the last look-up failed. */
+  private failure: string | undefined;
 
   constructor(
     private readonly options: IssuedTokensOptions,
-    private readonly store: Pick<TokenLookup, keyof TokenLookup> = new TokenLookup(options),
+    private readonly pool: Pick<UrlPool, 'execute' | 'observeWait' | 'onApplicationShutdown' | 'schema'> = new UrlPool({
+      ...options,
+      // The second is for the time in which a silent one is being closed.
+      size: 2,
+      answerTimeout: ANSWER_TIMEOUT_MS,
+      name: 'plant-store-tokens',
+    }),
   ) {
     super();
+    // Connecting may take long, so an answer is as old as its statement.
+    pool.observeWait = () => (this.askedAt = performance.now());
   }
 
-  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    if (!token.startsWith(TOKEN_PREFIX)) return undefined;
-    const key = tokenKey(token);
-    const known = this.cache.get(key);
-    const now = performance.now();
-    if (known && now < known.confirmedAt + MAX_CONFIRMATION_AGE_MS && now < known.expiresAt) {
-      known.usedAt = now;
-      return known.principal;
-    }
-    // This check costs more than the look into the cache, and no malformed token is in the cache.
-    if (!isWellFormedToken(token)) throw mistypedToken();
-    return this.lookUp(key, request);
+  /** Without the check, requests would get 50300. A missing right is no error: static tokens and JWTs work. */
+  async onModuleInit(): Promise<void> {
+    const { url, password, schema } = this.options;
+    const database = parseDatabaseUrl(url, password, schema);
+    await withConnection(database, async (query) => {
+      await assertMigrated(query, database);
+      await query(`SELECT FROM ${tokenTable(database.schema)} LIMIT 0`).catch(this.logFailure);
+    });
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.pool.onApplicationShutdown();
   }
 
   /** Seconds until the first token in use expires; Infinity if none does. */
   get secondsToNextExpiry(): number {
-    let soonest = Infinity;
-    for (const { expiresAt } of this.cache.values()) soonest = Math.min(soonest, expiresAt);
-    return (soonest - performance.now()) / 1000;
-  }
-
-  onModuleInit(): Promise<void> {
-    return this.store.assertReady();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    this.isStopped = true;
-    this.wake();
-    const timeUp = (): Error => new Error('the database does not answer');
-    await withTimeout(this.store.end(), SHUTDOWN_TIMEOUT_MS, timeUp).catch(() => undefined);
-  }
-
-  private lookUp(key: string, request: unknown): Promise<Principal | undefined> {
-    const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
-    const lookUp: PendingLookUp = { key, request, resolve: () => undefined };
-    const result = new Promise<Principal | undefined>((resolve) => (lookUp.resolve = resolve));
-    this.waiting.add(lookUp);
-    this.wake();
-    this.loop ??= this.run();
-    const timeUp = (): Error => this.failure ?? new DatabaseTimeoutError(`no answer within ${timeout} ms`);
-    return withTimeout(result, timeout, timeUp).finally(() => this.waiting.delete(lookUp));
-  }
-
-  /** Runs while tokens are in use or requests wait. */
-  private async run(): Promise<void> {
-    while (!this.isStopped && this.cache.size + this.waiting.size > 0) {
-      await this.queryTokens();
-      if (performance.now() >= this.recordAt) await this.record();
-      await this.pause();
-    }
-    this.loop = undefined;
-  }
-
-  private async queryTokens(): Promise<void> {
-    const askedAt = performance.now();
-    // Later requests wait for the next statement: a token may be revoked while this one runs.
-    const requests = [...this.waiting];
-    const isToConfirm = askedAt >= this.confirmAt;
-    const keys = new Set([...requests.map(({ key }) => key), ...(isToConfirm ? this.cache.keys() : [])]);
-    try {
-      const rows = new Map((await this.store.find([...keys])).map((row) => [row.key, row]));
-      if (isToConfirm) this.confirmAt = askedAt + CONFIRM_EVERY_MS;
-      for (const key of keys) this.remember(key, rows.get(key), askedAt);
-      for (const request of requests) this.answer(request, rows.get(request.key));
-      if (this.failure) this.logger.log('Access tokens can be looked up again');
-      this.failure = undefined;
-    } catch (error) {
-      const meanwhile = 'Until they can, requests with them wait, and are then answered with 50300';
-      if (!this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reasonOf(error)}. ${meanwhile}`);
-      this.failure = error as Error;
-    }
-  }
-
-  /** Keeps the answer of the database. A token that is no longer valid stays until its last use is recorded. */
-  private remember(key: string, row: TokenRow | undefined, askedAt: number): void {
-    const known = this.cache.get(key);
-    if (row?.state === 'valid') {
-      const { id, name, scopes, remaining } = row;
-      const principal = Object.freeze({ name, scopes: Object.freeze(scopes) });
-      const expiresAt = askedAt + (remaining ?? Infinity);
-      this.cache.set(key, { id, principal, confirmedAt: askedAt, expiresAt, usedAt: known?.usedAt ?? askedAt });
-    } else if (known) this.cache.set(key, { ...known, confirmedAt: -Infinity, expiresAt: Infinity });
-  }
-
-  private answer(lookUp: PendingLookUp, row: TokenRow | undefined): void {
-    const { key, request, resolve } = lookUp;
-    // The next statement may begin before the request goes on, and would look the token up again.
-    this.waiting.delete(lookUp);
-    const known = row?.state === 'valid' ? this.cache.get(key) : undefined;
-    if (known) known.usedAt = performance.now();
-    else {
-      const ended = row?.state === 'revoked' ? 'was revoked' : 'has expired';
-      const found = row && `${quote(row.name)} with the id ${row.id} ${ended} at ${String(row.end)}`;
-      noteRefusal(request, `An access token was refused. ${found ?? 'The database does not have it'}`);
-    }
-    resolve(known?.principal);
-  }
-
-  private async record(): Promise<void> {
     const now = performance.now();
-    this.recordAt = now + RECORD_EVERY_MS;
-    const ages = new Map([...this.cache.values()].map(({ id, usedAt }) => [id, now - usedAt]));
-    if (ages.size > 0)
-      await this.store.recordUses(ages).catch((error: unknown) => {
-        this.logger.warn(`The last use of access tokens cannot be recorded: ${reasonOf(error)}`);
-      });
-    for (const [key, { usedAt }] of this.cache) if (usedAt < now - RECORD_EVERY_MS) this.cache.delete(key);
+    const inUse = [...this.known.values()].filter(({ askedAt }) => askedAt > now - MINUTE_MS);
+    return (Math.min(...inUse.map(({ expiresAt }) => expiresAt)) - now) / 1000;
   }
 
-  /** Pauses before the next statement. There is no pause if requests wait and the last statement succeeded. */
-  private async pause(): Promise<void> {
-    const isAwaited = this.waiting.size > 0;
-    if (isAwaited && this.failure === undefined) return;
-    await new Promise<void>((resolve) => {
-      setTimeout(resolve, isAwaited ? RETRY_MS : CONFIRM_EVERY_MS).unref();
-      if (!isAwaited) this.wake = resolve;
+  verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
+    if (!TOKEN.test(token)) {
+      const found = `It has ${token.length} characters, should be ${TOKEN_PREFIX} and 38 letters and digits`;
+      if (token.startsWith(TOKEN_PREFIX)) noteRefusal(request, `An access token was refused. ${found}`);
+      return undefined;
+    }
+    const key = tokenKey(token);
+    const known = this.known.get(key);
+    const now = performance.now();
+    if (!known || now >= known.askedAt + MAX_AGE_MS || now >= known.expiresAt) return this.lookUp(key, request);
+    if (now >= known.askedAt + FRESH_MS && !known.isBeingRenewed) {
+      known.isBeingRenewed = true;
+      this.lookUp(key).catch(() => undefined);
+    }
+    return known.principal;
+  }
+
+  private async lookUp(key: string, request?: unknown): Promise<Principal | undefined> {
+    if (this.waiting.size >= MAX_WAITING && !this.known.has(key))
+      throw overloaded(new Error(`${MAX_WAITING} look-ups of access tokens wait`));
+    const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
+    let settle: (row: TokenRow | undefined) => void = () => undefined;
+    const answer = new Promise<TokenRow | undefined>((resolve) => (settle = resolve));
+    this.waiting.set(settle, key);
+    this.running ??= this.run();
+    const late = (): Error => new DatabaseTimeoutError(this.failure ?? `no answer came within ${timeout} ms`);
+    const row = await withTimeout(answer, timeout, late).finally(() => this.waiting.delete(settle));
+    if (row?.state === 'valid') return principalOf(row);
+    const ended = row?.state === 'revoked' ? 'was revoked' : 'has expired';
+    const found = row && `${quote(row.name)} with the id ${String(row.id)} ${ended} at ${String(row.end)}`;
+    noteRefusal(request, `An access token was refused. ${found ?? 'The database does not have it'}`);
+    return undefined;
+  }
+
+  private async run(): Promise<void> {
+    while (this.waiting.size > 0) {
+      // Later look-ups wait for the next statement: this one may read before they come.
+      const batch = [...this.waiting];
+      try {
+        const rows = await this.find([...new Set(batch.map(([, key]) => key))]);
+        for (const [settle, key] of batch) {
+          this.waiting.delete(settle);
+          this.remember(key, rows.get(key));
+          settle(rows.get(key));
+        }
+        if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again');
+        this.failure = undefined;
+        await this.recordUses([...rows.values()]);
+      } catch (error) {
+        this.logFailure(error);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+    this.running = undefined;
+  }
+
+  /** Throws on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away. */
+  private async find(keys: readonly string[]): Promise<Map<string, TokenRow>> {
+    // Times are numbers here: PostgreSQL before 17 cannot subtract infinity. A row written by hand may lack scopes.
+    const sql = `SELECT token.*,
+        pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly"
+      FROM (VALUES (1)) AS always LEFT JOIN (
+        SELECT id::text AS id, encode(digest, 'hex'::text) AS key, name, COALESCE(scopes, '{}') AS scopes,
+          (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
+          ${TOKEN_STATE} AS state, COALESCE(revoked_at, expires_at)::text AS "end",
+          COALESCE(last_used_at < clock_timestamp() - interval '1 minute', true) AS "isUseDue"
+        FROM ${tokenTable(this.pool.schema)} WHERE digest = ANY($1::bytea[])) AS token ON true`;
+    const rows = await this.pool.execute<TokenRow>(sql, [keys.map((key) => `\\x${key}`)], ([row]) => {
+      if (row?.isReadOnly === true) throw new ReadOnlyServerError('the server is a standby, or read-only');
+    });
+    // A process that stalls may see the answer before its own time limit.
+    if (performance.now() > this.askedAt + MAX_AGE_MS) throw new DatabaseTimeoutError('the answer came too late');
+    return new Map(rows.filter(({ id }) => id !== null).map((row) => [row.key, row]));
+  }
+
+  private remember(key: string, row: TokenRow | undefined): void {
+    const { askedAt } = this;
+    this.known.delete(key);
+    if (row?.state === 'valid') {
+      const expiresAt = askedAt + (row.remaining ?? Infinity);
+      this.known.set(key, { principal: principalOf(row), askedAt, expiresAt, isBeingRenewed: false });
+    }
+    for (const [unused, { askedAt: usedAt }] of this.known) {
+      if (usedAt > askedAt - MINUTE_MS) break;
+      this.known.delete(unused);
+    }
+  }
+
+  /** It does not wait for the disk, and only shortly for a lock. Citus refuses SKIP LOCKED on replicated tables. */
+  private async recordUses(rows: readonly TokenRow[]): Promise<void> {
+    const ids = rows.filter(({ state, isUseDue }) => state === 'valid' && isUseDue).map(({ id }) => id);
+    if (ids.length === 0 || performance.now() < this.recordAt) return;
+    const sql = `SET LOCAL lock_timeout = 100; SET LOCAL synchronous_commit = off;
+      UPDATE ${tokenTable(this.pool.schema)} SET last_used_at = now() WHERE id IN (${ids.join()})`;
+    await this.pool.execute(sql).catch((error: unknown) => {
+      this.recordAt = performance.now() + MINUTE_MS;
+      this.logger.warn(`The last use of access tokens cannot be recorded: ${rootReasonOf(error)}`);
     });
   }
+
+  private readonly logFailure = (error: unknown): void => {
+    const reason = rootReasonOf(error) + (lacksPrivilege(error) ? ': plant-store migrate gives the right' : '');
+    const meanwhile = 'Until they can, requests with them wait, and are then answered with 50300';
+    if (reason !== this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reason}. ${meanwhile}`);
+    this.failure = reason;
+  };
+}
+
+function principalOf({ name, scopes }: TokenRow): Principal {
+  return Object.freeze({ name, scopes: Object.freeze(scopes) });
 }

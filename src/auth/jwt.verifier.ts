@@ -1,4 +1,5 @@
 import type { JWTPayload } from 'jose';
+import { credentialUndecided } from '../errors/api-error.js';
 import { escapeControls, quote, reasonOf } from '../util/text.js';
 import { isHttpUrl, type JwtOptions } from './auth.options.js';
 import { tokenKey } from './token-format.js';
@@ -39,7 +40,8 @@ export function loadJose(): Promise<Jose> {
 export class JwtVerifier extends TokenVerifier {
   private keySet: Promise<KeySet> | undefined;
   private failure: IssuerError | undefined;
-  private nextFetchAt = 0;
+  private fetchBegunAt = -Infinity;
+  private nextFetchAt = -Infinity;
   /** By digest, so that a memory dump shows fewer tokens. */
   private readonly cache = new Map<string, Readonly<{ principal: Principal; until: number }>>();
 
@@ -54,17 +56,29 @@ export class JwtVerifier extends TokenVerifier {
   }
 
   private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
+    const since = performance.now();
     const jose = await loadJose();
     let fault: string | undefined;
+    let pause = 0;
     try {
       fault = faultWithoutKeys(token, this.options, jose);
       if (fault === undefined) return this.cachePrincipal(token, await this.verifySignature(token, jose));
     } catch (error) {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
       fault = signatureFault(error, token, jose);
+      const { kid } = jose.decodeProtectedHeader(token);
+      if (error instanceof jose.errors.JWKSNoMatchingKey) pause = await this.pauseUntilFetch(kid, since);
     }
     noteRefusal(request, `A JWT was refused: ${fault}`);
+    if (pause > 0) throw credentialUndecided(new Error(fault), pause);
     return undefined;
+  }
+
+  /** Seconds until the next fetch, if the issuer may have made the key after the last one; else 0. */
+  private async pauseUntilFetch(kid: string | undefined, since: number): Promise<number> {
+    const keys = (await this.keySet)?.jwks()?.keys ?? [];
+    if (kid === undefined || keys.some((key) => key.kid === kid) || this.fetchBegunAt >= since) return 0;
+    return Math.max(1, Math.ceil((this.nextFetchAt - performance.now()) / 1000));
   }
 
   private async verifySignature(token: string, jose: Jose): Promise<JWTPayload> {
@@ -134,10 +148,15 @@ export class JwtVerifier extends TokenVerifier {
   /** Redirects are not followed: the keys are trusted because of their address. */
   private async fetchJson(url: string, init: RequestInit): Promise<unknown> {
     if (this.failure && performance.now() < this.nextFetchAt) throw this.failure;
+    this.failure = undefined;
+    this.fetchBegunAt = performance.now();
     try {
       const response = await fetch(url, init);
-      if (response.status === 200) return await response.json();
-      throw new Error(`${url} answers ${response.status}, should answer 200; redirects are not followed`);
+      if (response.status !== 200)
+        throw new Error(`${url} answers ${response.status}, should answer 200; redirects are not followed`);
+      const value: unknown = await response.json();
+      this.nextFetchAt = performance.now() + FETCH_MS;
+      return value;
     } catch (error) {
       throw this.fail(reasonOf((error as Error).cause ?? error));
     }

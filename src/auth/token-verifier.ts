@@ -56,6 +56,8 @@ export class TokenVerifierChain extends TokenVerifier {
         return result.then((principal) => principal ?? this.verify(token, request, index + 1));
       if (result !== undefined) return result;
     }
+    const found = `It has ${token.length} characters, and is none of those that this service knows`;
+    if (refusalOf(request) === undefined) noteRefusal(request, `An access token was refused. ${found}`);
     return undefined;
   }
 }
@@ -70,8 +72,8 @@ export function noteRefusal(request: unknown, reason: string): void {
   if (typeof request === 'object' && request !== null) Reflect.set(request, REFUSAL, reason);
 }
 
-export function refusalOf(request: object): string | undefined {
-  return (request as { [REFUSAL]?: string })[REFUSAL];
+export function refusalOf(request: unknown): string | undefined {
+  return (Object(request) as { [REFUSAL]?: string })[REFUSAL];
 }
 
 /** The principal that `BearerAuthGuard` found; undefined if it found none. */

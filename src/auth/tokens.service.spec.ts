@@ -2,25 +2,21 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { UrlPool } from '../prisma/store-pool.js';
-import { isWellFormedToken, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
+import { makeToken, TOKEN, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
 import { CREATE_PLANTS } from './scopes.js';
 import { TokensService } from './tokens.service.js';
 
-/** Made once, and good for ever: tokens that were issued have to stay valid. */
+/** One that was issued before, with a checksum that nobody computes any more. It stays valid. */
 const KNOWN = 'plant_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL';
 const KNOWN_DIGEST = 'f44ffa3e926e30d2b11e010bd06dfa76428be5bee592ff81fcd96f520fcda8cc';
 
 describe('The format of an issued token', () => {
   it('should be that of what was made, now and before, and of nothing else', () => {
-    expect([isWellFormedToken(KNOWN), tokenKey(KNOWN)]).toEqual([true, KNOWN_DIGEST]);
+    expect([TOKEN.test(KNOWN), tokenKey(KNOWN)]).toEqual([true, KNOWN_DIGEST]);
     const made = Array.from({ length: 1000 }, makeToken);
-    expect([new Set(made).size, made.filter((token) => !isWellFormedToken(token))]).toEqual([1000, []]);
-    const mistyped = Array.from(
-      KNOWN,
-      (right, at) => KNOWN.slice(0, at) + (right === '7' ? '8' : '7') + KNOWN.slice(at + 1),
-    );
-    const others = [...mistyped, KNOWN.slice(0, -1), `${KNOWN}0`, `${KNOWN}\n`];
-    expect(others.filter(isWellFormedToken)).toEqual([]);
+    expect([new Set(made).size, made.filter((token) => !TOKEN.test(token))]).toEqual([1000, []]);
+    for (const other of [KNOWN.slice(0, -1), `${KNOWN}0`, `${KNOWN}\n`, `x${KNOWN}`, KNOWN.replace('1', '-')])
+      expect(other).not.toMatch(TOKEN);
   });
 
   it('should keep a token, whole or cut short, from being shown or taken for a name', () => {

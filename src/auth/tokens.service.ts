@@ -1,10 +1,14 @@
 import pg from 'pg';
+import type { Query } from '../prisma/connection.js';
 import { isUndecided } from '../prisma/database.errors.js';
 import type { StorePool } from '../prisma/store-pool.js';
 import { ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
-import { TOKEN_STATE, type TokenState } from './token-lookup.js';
 
+export type TokenState = 'valid' | 'expired' | 'revoked';
+/** The state of a token in SQL. It needs the clock: a transaction may have begun long ago and waited for a lock. */
+export const TOKEN_STATE = `CASE WHEN revoked_at IS NOT NULL THEN 'revoked'::text
+  WHEN expires_at <= clock_timestamp() THEN 'expired'::text ELSE 'valid'::text END`;
 /** A token that expires at infinity or after 9999 counts as one that never does. An expiry before 1970 becomes 1970. */
 const COLUMNS = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, created_at AS "createdAt",
   CASE WHEN expires_at < '9999-12-31'::timestamptz THEN GREATEST(expires_at, 'epoch'::timestamptz) END AS "expiresAt",
@@ -38,15 +42,19 @@ class TokenError extends ExplainedError {
   override readonly name = 'TokenError';
 }
 
+export function tokenTable(schema: string): string {
+  return `${pg.escapeIdentifier(schema)}.access_tokens`;
+}
+
 /**
- * Creates, lists and revokes access tokens, each in a single statement. Citus replicates the table. It refuses volatile
- * functions in a change, so the state is not read there.
+ * Creates, lists and revokes access tokens, each in a single statement. Its moments are those of the database, and
+ * `infinity` is never: Prisma's delegates know neither. Citus refuses volatile functions in a change, so no state there.
  */
 export class TokensService {
   private readonly table: string;
 
   constructor(private readonly pool: StorePool) {
-    this.table = `${pg.escapeIdentifier(pool.schema)}.access_tokens`;
+    this.table = tokenTable(pool.schema);
   }
 
   async create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
@@ -87,9 +95,9 @@ export class TokensService {
   }
 
   private find(where: string, values?: readonly unknown[]): Promise<TokenRecord[]> {
-    const order = 'name COLLATE "C", access_tokens.id';
     return this.query(
-      `SELECT ${COLUMNS}, ${TOKEN_STATE} AS state FROM ${this.table} WHERE ${where} ORDER BY ${order}`,
+      `SELECT ${COLUMNS}, ${TOKEN_STATE} AS state FROM ${this.table} WHERE ${where}
+       ORDER BY name COLLATE "C", access_tokens.id`,
       values,
     );
   }
@@ -105,4 +113,10 @@ export class TokensService {
       throw new TokenError(`${found}. Nobody has a token that it made: revoke it`, { cause });
     }
   }
+}
+
+/** Whether an issued token is valid now. */
+export async function hasValidToken(query: Query, schema: string): Promise<boolean> {
+  const sql = `SELECT FROM ${tokenTable(schema)} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`;
+  return (await query(sql)).length > 0;
 }

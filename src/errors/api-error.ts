@@ -75,9 +75,6 @@ export const missingCredential = (found = 'The request carries no bearer credent
 export const invalidToken = (): ApiError =>
   new ApiError(40101, 'The access token is not valid, has expired or was revoked. Send a valid one.');
 
-export const mistypedToken = (): ApiError =>
-  new ApiError(40101, 'The access token is not valid: it has a typing error. Send it as it was issued.');
-
 export const malformedAuthorization = (found: string): ApiError =>
   new ApiError(40102, `${found}. It must be sent once, as ${CREDENTIAL}.`);
 
@@ -130,9 +127,12 @@ export const unforeseenFailure = (cause: unknown): ApiError =>
 export const storageUnavailable = (cause: unknown): ApiError =>
   new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause });
 
-/** For example, the database of the tokens cannot be reached. */
-export const credentialUndecided = (cause: unknown): ApiError =>
-  new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, { cause });
+/** @param seconds until it can, for example the pause before the keys of JWTs are fetched again */
+export const credentialUndecided = (cause: unknown, seconds = 1): ApiError =>
+  new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, {
+    headers: { 'Retry-After': String(seconds) },
+    cause,
+  });
 
 /** @param cause why: too many creates wait, for example, or the bodies take too much memory */
 export const overloaded = (cause?: unknown): ApiError =>

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
+import { refusalOf } from '../auth/token-verifier.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type ResponseHook } from '../http/request-context.js';
 import { PlantsMetrics } from '../plants/plants.metrics.js';
@@ -31,6 +32,7 @@ export class Metrics implements ResponseHook {
     SECONDS,
     ['outcome'],
   );
+  private readonly refusals = this.durations.labels('refused');
   private readonly wrongTokens = this.counter('wrong_tokens_total', 'Requests that were refused for their token.');
   private readonly ready = this.gauge('ready', '1 if /readyz answers 200, else 0.');
   /** What an answer of each number counts in. Finding it by its labels would take longer. */
@@ -54,10 +56,12 @@ export class Metrics implements ResponseHook {
     const { error, plantId } = requestContext(response);
     // A page of the documentation.
     if (error === 0 && plantId === undefined) return;
+    // Strangers can send JWTs with unknown keys. These are 50300 for a moment, which is no failure of the service.
+    const isWrongToken = WRONG_TOKEN.includes(error) || refusalOf(response.req) !== undefined;
     const counted = this.byError.get(error);
     counted?.answers.inc();
-    counted?.durations.observe(durationMs / 1000);
-    if (WRONG_TOKEN.includes(error)) this.wrongTokens.inc();
+    (isWrongToken ? this.refusals : counted?.durations)?.observe(durationMs / 1000);
+    if (isWrongToken) this.wrongTokens.inc();
   }
 
   private attach(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): void {

@@ -81,6 +81,8 @@ export abstract class StorePool {
     readonly timeout: number,
     /** Whether a session keeps its settings and prepared statements for the next statement of the store. */
     readonly keepsSessions: boolean,
+    /** Milliseconds for an answer alone, if they are not what the wait for the connection has left of `timeout`. */
+    private readonly answerTimeout?: number,
   ) {}
 
   /** Whether every connection is in use, as far as the store knows. */
@@ -102,10 +104,12 @@ export abstract class StorePool {
 
   /** Runs one statement. Prisma's adapter calls this, and the three methods after it. */
   async query(statement: QueryConfig, verify?: (rows: unknown[]) => void): Promise<QueryResult> {
-    const deadline = performance.now() + this.timeout;
+    let deadline = performance.now() + this.timeout;
     const client = await this.acquire(deadline);
+    if (this.answerTimeout !== undefined) deadline = performance.now() + this.answerTimeout;
     const answer = this.keepsSessions ? this.send(client, statement) : this.transact(client, statement, deadline);
-    const late = (): Error => new DatabaseTimeoutError(`the database did not answer within ${this.timeout} ms`);
+    const limit = this.answerTimeout ?? this.timeout;
+    const late = (): Error => new DatabaseTimeoutError(`the database did not answer within ${limit} ms`);
     try {
       const result = await withTimeout(answer, deadline + GRACE_MS - performance.now(), late);
       verify?.(result.rows);
@@ -218,19 +222,21 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
   constructor({
     size = DEFAULT_POOL_SIZE,
     timeout = DEFAULT_STORAGE_TIMEOUT,
+    answerTimeout,
     name = 'plant-store',
     ...options
-  }: UrlDatabaseOptions & { name?: string }) {
+  }: UrlDatabaseOptions & { answerTimeout?: number; name?: string }) {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
     logWarnings(url);
-    super(url.schema, size, timeout, !url.isPooled);
+    super(url.schema, size, timeout, !url.isPooled, answerTimeout);
+    const statementTimeout = answerTimeout ?? timeout;
     const limit = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
     const ofSession = {
-      statement_timeout: timeout,
+      statement_timeout: statementTimeout,
       onConnect: async (client: pg.ClientBase) => {
         const { rows } = await client.query<{ limit: string }>(`${settingsSql(false)}, ${limit}`);
         // A pooler that has dropped this setting would drop the others too.
-        if (Number(rows[0]?.limit) !== timeout) throw new SettingsDroppedError();
+        if (Number(rows[0]?.limit) !== statementTimeout) throw new SettingsDroppedError();
       },
     };
     this.pool = new pg.Pool({

@@ -49,11 +49,10 @@ describe('Access tokens', () => {
   const expectSoon = (error: number): Promise<void> =>
     expectWithin(PROMISED_MS, async () => (await verdict()) === error);
 
-  it('should cost no connection before one comes, be valid beside static ones, and tell a typing error', async () => {
+  it('should cost no connection before one comes, and be valid beside static ones', async () => {
     const sessions = `SELECT FROM pg_stat_activity
       WHERE application_name = 'plant-store-tokens' AND datname = current_database()`;
-    for (const stranger of [`${TOKEN}x`, 'a.b.c']) await expectRefused(stranger, 40101);
-    expect((await expectRefused(`${token.token.slice(0, -1)}-`, 40101)).body).toContain('it has a typing error');
+    for (const stranger of [`${TOKEN}x`, 'a.b.c', `${token.token.slice(0, -1)}-`]) await expectRefused(stranger, 40101);
     expect(await store.database.query(sessions)).toEqual([]);
     // Several that come at once are each decided by itself.
     const answers = await Promise.all([makeToken(), token.token, TOKEN].map((one) => verdict(bearer(one))));

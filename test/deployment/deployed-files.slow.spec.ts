@@ -114,6 +114,7 @@ type Series = Readonly<Record<string, string>>;
 
 const DAY = 86_400;
 const requests = (error: number): string => `plant_store_requests_total{error="${error}"}`;
+const answers = (outcome: string): string => `plant_store_request_duration_seconds_count{outcome="${outcome}"}`;
 const successes = (le: string): string => `plant_store_request_duration_seconds_bucket{outcome="success",le="${le}"}`;
 
 /** A store that creates a few plants a second, and refuses some requests. */
@@ -124,8 +125,9 @@ const HEALTHY: Series = {
   'plant_store_wrong_tokens_total{}': '0x40',
   'plant_store_token_expires_seconds{}': `${90 * DAY}x40`,
   ...Object.fromEntries([50000, 50300, 50301, 50400].map((error) => [requests(error), '0x40'])),
-  [requests(0)]: '0+100x40',
-  [requests(40003)]: '0+5x40',
+  [answers('success')]: '0+100x40',
+  [answers('refused')]: '0+5x40',
+  [answers('failed')]: '0x40',
   ...Object.fromEntries(['0.1', '1', '5', '+Inf'].map((le) => [successes(le), '0+100x40'])),
 };
 
@@ -133,7 +135,7 @@ const HEALTHY: Series = {
 const CASES: Record<string, Series[]> = {
   PlantStoreDown: [{ 'up{}': '0x40' }, { 'up{}': '_x40' }],
   PlantStoreNotReady: [{ 'plant_store_ready{}': '0x40' }],
-  PlantStoreRequestsFail: [{ [requests(50300)]: '0+2x40' }],
+  PlantStoreRequestsFail: [{ [answers('failed')]: '0+2x40' }],
   PlantStoreOutcomeUnknown: [{ [requests(50400)]: '0x35 1x4' }, { [requests(50000)]: '0x35 1x4' }],
   PlantStoreOverloaded: [{ 'plant_store_creates_waiting{}': '6000x40' }, { [requests(50301)]: '0x34 1x5' }],
   PlantStoreSlow: [{ [successes('0.1')]: '0+90x40', [successes('1')]: '0+98x40' }],
@@ -142,8 +144,10 @@ const CASES: Record<string, Series[]> = {
   '': [
     // One scrape that failed, and a rolling restart.
     { 'up{}': '1x39 0x0', 'plant_store_ready{}': '1x38 0x1' },
-    { [requests(0)]: '0+1000x40', [requests(50300)]: '0+1x40' },
-    { [requests(50400)]: '7x40', [requests(50301)]: '7x40', [requests(50300)]: '0x35 1x4' },
+    { [answers('success')]: '0+1000x40', [answers('failed')]: '0+1x40' },
+    { [requests(50400)]: '7x40', [requests(50301)]: '7x40', [answers('failed')]: '0x35 1x4' },
+    // JWTs with unknown keys.
+    { [requests(50300)]: '0+20x40', [answers('refused')]: '0+20x40' },
     { 'plant_store_creates_waiting{}': '20x37 6000x2', [successes('0.1')]: '0+90x40' },
     { 'plant_store_wrong_tokens_total{}': '0+20x40', 'plant_store_token_expires_seconds{}': `${15 * DAY}x40` },
   ],
