@@ -9,7 +9,7 @@ import { assertMigrated } from '../prisma/table-checks.js';
 import { quote, rootReasonOf } from '../util/text.js';
 import { withTimeout } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
-import { TOKEN, TOKEN_PREFIX, tokenKey } from './token-format.js';
+import { ISSUED_TOKEN, TOKEN_PREFIX, tokenKey } from './token-format.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 import { TOKEN_STATE, tokenTable, type TokenState } from './tokens.service.js';
 
@@ -96,7 +96,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
-    if (!TOKEN.test(token)) {
+    if (!ISSUED_TOKEN.test(token)) {
       const found = `It has ${token.length} characters, should be ${TOKEN_PREFIX} and 38 letters and digits`;
       if (token.startsWith(TOKEN_PREFIX)) noteRefusal(request, `An access token was refused. ${found}`);
       return undefined;

@@ -66,8 +66,8 @@ export class JwtVerifier extends TokenVerifier {
     } catch (error) {
       if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
       fault = signatureFault(error, token, jose);
-      const { kid } = jose.decodeProtectedHeader(token);
-      if (error instanceof jose.errors.JWKSNoMatchingKey) pause = await this.pauseUntilFetch(kid, since);
+      if (error instanceof jose.errors.JWKSNoMatchingKey)
+        pause = await this.pauseUntilFetch(jose.decodeProtectedHeader(token).kid, since);
     }
     noteRefusal(request, `A JWT was refused: ${fault}`);
     if (pause > 0) throw credentialUndecided(new Error(fault), pause);

@@ -5,7 +5,7 @@ export const TOKEN_PREFIX = 'plant_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** These have 226 random bits. */
 const RANDOM_LENGTH = 38;
-export const TOKEN = new RegExp(`^${TOKEN_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH}}$`);
+export const ISSUED_TOKEN = new RegExp(`^${TOKEN_PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH}}$`);
 
 /** The b64token of RFC 6750, section 2.1. It follows "Bearer " in the header. */
 export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;

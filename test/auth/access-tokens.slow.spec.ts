@@ -1,8 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken } from '../../src/auth/token-format.js';
-import { TableLock } from '../support/database/test-database.js';
+import { createTestDatabase, TableLock } from '../support/database/test-database.js';
 import { ManagedService } from '../support/service/process.js';
 import { type ProxiedStore, startProxiedStore } from '../support/service/store.js';
 import {
@@ -72,6 +74,25 @@ describe('Issued access tokens and their database', () => {
   });
 });
 
+it.each([
+  ['the password', { password: 'wrong' }, /password authentication failed/],
+  ['the database', { pathname: '/no_such' }, /database "no_such" does not exist/],
+  ['the port', { port: '1' }, /ECONNREFUSED/],
+  ['the time', { search: '?options=-c%20search_path%3Dpublic' }, /canceling statement due to statement timeout/],
+])('The log should say once why tokens cannot be looked up: %s', async (_, wrong, reason) => {
+  const warnings = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  const database = await createTestDatabase();
+  const lock = await TableLock.take(database, 'access_tokens');
+  const { href } = Object.assign(new URL(database.url), wrong);
+  const verifier = new IssuedTokenVerifier({ url: href, timeout: 2500 });
+  await expect(verifier.verify(makeToken())).rejects.toThrow(reason);
+  await lock.release();
+  await verifier.onApplicationShutdown();
+  await database.drop();
+  expect(warnings.mock.calls).toEqual([[expect.stringMatching(reason)]]);
+  warnings.mockRestore();
+});
+
 it('Tokens and digests should be in no log, answer, metric or list of processes; the log says why they were refused', async () => {
   const [key, stranger] = [await signingKey('a'), await signingKey('a-key-of-a-stranger')];
   await using issuer = await JwtIssuer.start([key]);
@@ -91,8 +112,10 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
   await database.query('UPDATE access_tokens SET revoked_at = now() WHERE id = $1', [right.id]);
   await until(async () => (await verdict(right.token)) === 40101);
   const expired = await issueToken(database, { name: 'expired', expires: '-1 day' });
-  for (const token of [expired.token, makeToken(), issuer.token({}, {}, stranger)])
-    expect(await verdict(token)).toBe(40101);
+  const [short, unknown] = [right.token.slice(0, -1), 'abc'];
+  for (const token of [expired.token, makeToken(), short, unknown]) expect(await verdict(token)).toBe(40101);
+  // A fetch was made a moment ago, by the first one at the latest.
+  await until(async () => (await verdict(issuer.token({}, {}, stranger))) === 50300);
   expect(await verdict(issuer.token({ scope: 'plants:look openid' }))).toBe(40300);
   shown.push(JSON.stringify(await database.query('SELECT * FROM pg_stat_activity')));
   await database.query('ALTER TABLE access_tokens RENAME TO lost_tokens');
@@ -105,19 +128,26 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
   // Each stands once, with the id of its request.
   const refusals = service.log.filter(({ requestId }) => typeof requestId === 'string');
   for (const line of [
-    'A JWT was refused: kid is "a-key-of-a-stranger", should be that of a key of the issuer',
+    'An access token was refused. It has 43 characters, should be plant_ and 38 letters and digits',
+    'An access token was refused. It has 3 characters, and is none of those that this service knows',
     `An access token was refused. "gardener" with the id ${right.id} was revoked at 2`,
     `An access token was refused. "expired" with the id ${expired.id} has expired at 2`,
     'An access token was refused. The database does not have it',
     'its scopes are "plants:look openid", should include plants:create',
   ])
     expect(refusals.filter(({ message }) => String(message).includes(line))).toHaveLength(1);
+  const causes = refusals.filter(({ stack }) =>
+    String(stack).includes('kid is "a-key-of-a-stranger", should be that of'),
+  );
+  expect(causes).not.toEqual([]);
   const outages = service.log.filter(({ message }) => String(message).startsWith('Access tokens can'));
   expect(outages).toMatchObject([{ level: 'warn' }, { level: 'info' }]);
   const everything = [service.output, ...shown].join('\n');
   // Or nothing would be found for another reason.
   for (const text of ['plant-store-tokens', 'dist/cli.js serve']) expect(everything).toContain(text);
   const partsOf = (token: string): string[] => token.split('.').map((part) => part.slice(0, 24));
-  const secrets = tokens.flatMap((token) => [...partsOf(token), ...digestForms(token)]);
+  const secrets = tokens
+    .filter((token) => token !== unknown)
+    .flatMap((token) => [...partsOf(token), ...digestForms(token)]);
   expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
 });

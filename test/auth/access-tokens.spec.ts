@@ -91,6 +91,25 @@ describe('Access tokens', () => {
     expect(await store.database.query(sql, [ending.id])).toEqual([{ inTime: true }]);
   });
 
+  it('should have their last use recorded, to the minute', async () => {
+    const last = async (): Promise<unknown> =>
+      (
+        await store.database.query(
+          `SELECT last_used_at > now() - interval '1 second' AS "isNow" FROM access_tokens WHERE id = $1`,
+          [token.id],
+        )
+      )[0];
+    expect(await last()).toEqual({ isNow: null });
+    expect(await verdict()).toBe(40003);
+    await until(async () => JSON.stringify(await last()) === '{"isNow":true}');
+    await change(`UPDATE access_tokens SET last_used_at = now() - interval '50 seconds'`);
+    const end = performance.now() + 1500;
+    while (performance.now() < end) expect(await verdict()).toBe(40003);
+    expect(await last()).toEqual({ isNow: false });
+    await change(`UPDATE access_tokens SET last_used_at = now() - interval '70 seconds'`);
+    await until(async () => (await verdict()) === 40003 && JSON.stringify(await last()) === '{"isNow":true}');
+  });
+
   it('should let no application start that takes them from a schema without their table', async () => {
     const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, schema: 'other' } });
     const starting = NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
@@ -103,6 +122,30 @@ describe('Access tokens', () => {
     expect((await expectRefused(issuer.token(), 50300)).headers).not.toHaveProperty('www-authenticate');
     issuer.answer = undefined;
     await until(async () => (await verdict(bearer(issuer.token()))) === 40003);
+  });
+
+  it('should be asked to come back if the issuer may have made the key of a JWT just now, which is no failure', async () => {
+    const counts = async (): Promise<unknown> => {
+      const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
+      return [
+        'requests_total{error="50300"}',
+        'request_duration_seconds_count{outcome="failed"}',
+        'wrong_tokens_total',
+      ].map((name) => Number(page.split(`\nplant_store_${name} `)[1]?.split('\n')[0]));
+    };
+    const newest = await signingKey('newest');
+    const known = issuer.token();
+    await until(async () => (await verdict(bearer(known))) === 40003);
+    // This one has the keys fetched, if that was not just done.
+    await until(async () => (await verdict(bearer(issuer.token({}, { kid: 'none' })))) === 50300);
+    const [answers = 0, failed, wrong = 0] = (await counts()) as number[];
+    const { headers } = await expectRefused(issuer.token({}, {}, newest), 50300);
+    expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(5);
+    expect(await verdict(bearer(known))).toBe(40003);
+    expect(await counts()).toEqual([answers + 1, failed, wrong + 1]);
+    issuer.keys.push(newest);
+    await until(async () => (await verdict(bearer(issuer.token({}, {}, newest)))) === 40003);
   });
 
   it('should keep an idempotency key for the principal that sent it', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenKey } from '../../src/auth/token-format.js';
@@ -12,6 +13,7 @@ import { expectRefusal, type RawResponse } from '../support/http/request.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { expectFailure } from '../support/service/process.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
+import { bearer, errorOf, NO_PLANT } from '../support/tokens/tokens.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const POOL_SIZE = 4;
@@ -171,6 +173,29 @@ describe('A way to a server', () => {
     const sleeping = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)' AND state = 'active'`;
     await until(async () => (await count(sleeping)) === 0);
     await pool.onApplicationShutdown();
+  });
+
+  it('should carry the look-ups of tokens too, over TLS to a server that is 200 ms away', async () => {
+    const proxy = await TcpProxy.start(server.url());
+    const far = byTcp('verify-full', 'localhost', 'server').replace(`:${server.port}`, `:${new URL(proxy.url).port}`);
+    proxy.delay = 100;
+    const [token, wrong] = [makeToken(), makeToken()];
+    await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('far', '\\x${tokenKey(token)}')`);
+    const store = await startStoreOn({ url: far } as Store['database'], { STORAGE_TIMEOUT: '9000' });
+    const verdict = async (one: string): Promise<unknown> => errorOf(await store.post(NO_PLANT, bearer(one)));
+    expect([await verdict(token), await verdict(wrong)]).toEqual([40003, 40101]);
+    // The rest is not felt: it is confirmed before an answer is too old.
+    using stopwatch = new Stopwatch();
+    while (stopwatch.elapsed < 5000) {
+      const before = stopwatch.elapsed;
+      expect(await verdict(token)).toBe(40003);
+      expect(stopwatch.elapsed - before).toBeLessThan(proxy.delay);
+      await setTimeout(50);
+    }
+    await server.query('UPDATE access_tokens SET revoked_at = now()');
+    await expectWithin(2000, async () => (await verdict(token)) === 40101);
+    await store.stop();
+    await proxy.close();
   });
 
   it.each([

@@ -17,7 +17,7 @@ import { accepts, freePort } from '../support/http/free-port.js';
 import { describeWith, outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn } from '../support/service/store.js';
 import { bearer, errorOf, NO_PLANT } from '../support/tokens/tokens.js';
-import { until } from '../support/until.js';
+import { expectWithin, until } from '../support/until.js';
 
 const PLACES = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer', '/opt/homebrew/bin/pgbouncer'];
 const EXECUTABLE = PLACES.find((path) => existsSync(path));
@@ -146,13 +146,16 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
     await database.drop();
   });
 
-  it('should migrate, issue a token, and lose no plant', async () => {
+  it('should migrate, issue and revoke tokens, and lose no plant', async () => {
     const database = await createTestDatabase({ migrated: false });
     const url = declared(database);
     await Promise.all([1, 2, 3].map(() => new Migrator({ url }).migrate()));
     const store = await startStoreOn({ ...database, url });
     const { stdout: token } = await outcomeOfCommandLine('token create gardener', { DATABASE_URL: url });
-    expect(errorOf(await store.post(NO_PLANT, bearer(token.trim())))).toBe(40003);
+    const verdict = async (): Promise<unknown> => errorOf(await store.post(NO_PLANT, bearer(token.trim())));
+    expect(await verdict()).toBe(40003);
+    await outcomeOfCommandLine('token revoke gardener', { DATABASE_URL: url });
+    await expectWithin(2000, async () => (await verdict()) === 40101);
     const load = new Load(store.port, CLIENTS);
     await until(() => load.created.length >= ENOUGH);
     await load.stop();

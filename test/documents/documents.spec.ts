@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createPlant } from '../../examples/client.js';
 import { PlantsAuthOptions } from '../../src/auth/auth.options.js';
-import { makeToken, TOKEN } from '../../src/auth/token-format.js';
+import { ISSUED_TOKEN, makeToken } from '../../src/auth/token-format.js';
 import { MigratorSettings } from '../../src/prisma/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { PLANT_FIELDS } from '../../src/plants/plant.dto.js';
@@ -84,7 +84,7 @@ describe('Pages', () => {
 
   it('should have a pattern in SECURITY that finds every token and no other, and an example', () => {
     const [, pattern = '', example = ''] = /```text\n(.*)\n```[^]*```text\n(.*)\n```/.exec(read('SECURITY.md')) ?? [];
-    expect([example, TOKEN.test(example)]).toEqual([expect.stringMatching(/^plant_EXAMPLEexample/), true]);
+    expect([example, ISSUED_TOKEN.test(example)]).toEqual([expect.stringMatching(/^plant_EXAMPLEexample/), true]);
     for (const token of [...Array.from({ length: 100 }, makeToken), example]) {
       for (const found of [`TOKEN=${token}\n`, `"${token}"`, `https://x/?t=${token}&u`])
         expect(found.match(new RegExp(pattern, 'g'))).toEqual([token]);

@@ -8,7 +8,8 @@ interface Link {
   readonly server: Socket;
   /** The request whose answer is to be lost went through. */
   marked: boolean;
-  /** Resolves when all that came from the server is sent to the client. */
+  /** Resolve when all that came is passed on. */
+  asked: Promise<void>;
   sent: Promise<void>;
 }
 
@@ -16,6 +17,8 @@ interface Link {
 export class TcpProxy {
   /** Answers arrive in pieces of so many bytes from now on, one in a millisecond; 0: as they are. */
   trickle = 0;
+  /** Milliseconds that each packet takes from now on, in each direction. */
+  delay = 0;
   private readonly links = new Set<Link>();
   private resetting = false;
   /** Connections yet to come that are frozen from the beginning. */
@@ -66,6 +69,7 @@ export class TcpProxy {
     this.resetting = false;
     this.freezing = 0;
     this.trickle = 0;
+    this.delay = 0;
     for (const socket of this.sockets()) socket.resume();
   }
 
@@ -97,18 +101,21 @@ export class TcpProxy {
 
   private open(client: Socket): void {
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
-    const link: Link = { client, server, marked: false, sent: Promise.resolve() };
+    const link: Link = { client, server, marked: false, asked: Promise.resolve(), sent: Promise.resolve() };
     this.links.add(link);
     client.on('data', (bytes) => {
       if (this.mark !== undefined && bytes.includes(this.mark)) {
         this.mark = undefined;
         link.marked = true;
       }
-      if (server.writable) server.write(bytes);
+      const ask = (): void => void (server.writable && server.write(bytes));
+      if (this.delay === 0) ask();
+      else link.asked = Promise.all([link.asked, setTimeout(this.delay)]).then(ask);
     });
     server.on('data', (bytes) => {
       if (link.marked) breakLink(link);
-      else link.sent = link.sent.then(() => this.send(client, bytes));
+      else
+        link.sent = Promise.all([link.sent, this.delay && setTimeout(this.delay)]).then(() => this.send(client, bytes));
     });
     const end = (): void => {
       client.destroy();
