@@ -162,7 +162,10 @@ describe(JwtVerifier.name, () => {
     await verifier.verify(issuer.token());
     later(6000);
     const answers: (() => void)[] = [];
-    issuer.answer = (_request, response) => answers.push(() => json({ keys: [a.publicJwk] })(_request, response));
+    issuer.answer = (...of) =>
+      answers.push(() => {
+        json({ keys: [a.publicJwk] })(...of);
+      });
     const [first, second] = ['stranger', 'newer'].map((kid) => verifier.verify(issuer.token({}, { kid })));
     await until(() => answers.length > 0);
     later(1);

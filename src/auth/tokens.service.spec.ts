@@ -61,7 +61,7 @@ describe(TokensService.name, () => {
   });
 
   it('should make and read moments by the clock of the database, in Asia/Kolkata too', async () => {
-    const { record } = await one.create('shop', SCOPES, { seconds: DAY_SECONDS });
+    const { record } = await one.create('shop', SCOPES, DAY_SECONDS);
     expect(await one.list()).toEqual([record]);
     const sql = `SELECT abs(extract(epoch FROM now() - created_at)) < 60 AS "isNow",
       floor(extract(epoch FROM expires_at) * 1000)::float8 AS end FROM access_tokens`;
@@ -74,9 +74,9 @@ describe(TokensService.name, () => {
     const other = open(proxy.url);
     proxy.loseAnswerTo('INSERT');
     const unknown = /^outcome unknown, see plant-store token list: /;
-    await expect(other.create('shop', SCOPES, 'never')).rejects.toThrow(unknown);
+    await expect(other.create('shop', SCOPES, null)).rejects.toThrow(unknown);
     proxy.reset();
-    await expect(other.create('farm', SCOPES, 'never')).rejects.toThrow('Nothing was changed');
+    await expect(other.create('farm', SCOPES, null)).rejects.toThrow('Nothing was changed');
     expect(await one.list()).toMatchObject([{ name: 'shop' }]);
     await proxy.close();
   });

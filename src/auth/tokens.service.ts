@@ -34,9 +34,6 @@ export interface NewToken {
   readonly record: TokenRecord;
 }
 
-/** Seconds from now by the clock of the database, or never. */
-export type TokenExpiry = { readonly seconds: number } | 'never';
-
 /** Access tokens could not be changed, or perhaps were. The message says why and what to do. */
 class TokenError extends ExplainedError {
   override readonly name = 'TokenError';
@@ -57,9 +54,9 @@ export class TokensService {
     this.table = tokenTable(pool.schema);
   }
 
-  async create(name: string, scopes: readonly string[], expiry: TokenExpiry): Promise<NewToken> {
+  /** @param seconds until it expires, by the clock of the database; null: never */
+  async create(name: string, scopes: readonly string[], seconds: number | null): Promise<NewToken> {
     const token = makeToken();
-    const seconds = expiry === 'never' ? null : expiry.seconds;
     const [record] = (await this.query(
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
        VALUES ($1::text, $2::bytea, $3::text[], now(), now() + $4::float8 * interval '1 second')

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { SCOPE, tokenNameFault } from '../auth/token-format.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
-import { type NewToken, type TokenExpiry, type TokenRecord, TokensService } from '../auth/tokens.service.js';
+import { type NewToken, type TokenRecord, TokensService } from '../auth/tokens.service.js';
 import { STATEMENT_TIMEOUT_MS, withConnection } from '../prisma/connection.js';
 import { parseDatabaseUrl, schemaFault } from '../prisma/database-url.js';
 import { assertMigrated } from '../prisma/table-checks.js';
@@ -14,18 +14,22 @@ import { print, table } from './output.js';
 
 /** Months have no fixed length, so there is no unit for them. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
-const DEFAULT_EXPIRY: TokenExpiry = { seconds: 90 * 86_400 };
+const DEFAULT_SECONDS = 90 * 86_400;
 const MAX_SECONDS = 100 * 365 * 86_400;
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
 interface Options {
   readonly schema?: string;
   readonly scope?: readonly string[];
-  readonly expires?: TokenExpiry;
+  /** Seconds; null: never. */
+  readonly expires?: number | null;
 }
 
 export function addTokenCommands(program: Command): void {
-  const token = program.command('token').description('access tokens, kept in the database (DATABASE_URL)');
+  const token = program
+    .command('token')
+    .description('access tokens, kept in the database (DATABASE_URL)')
+    .addHelpText('after', '\nTo rotate: create one more of the name, hand it over, and revoke the old one by its id.');
   token
     .command('create')
     .description('make a token and print it, alone, to standard output, this once: only its digest is stored')
@@ -33,7 +37,7 @@ export function addTokenCommands(program: Command): void {
     .option('--scope <scope>', `${CREATE_PLANTS} if not given; may be repeated, for scopes of a host`, collectScopes)
     .option('--expires <time>', 'how long it is valid: 30m, 12h, 90d, 1y or never; 90d if not given', parseExpiry)
     .addOption(schemaOption())
-    .action(async (name: string, { scope = [CREATE_PLANTS], expires = DEFAULT_EXPIRY, schema }: Options) => {
+    .action(async (name: string, { scope = [CREATE_PLANTS], expires = DEFAULT_SECONDS, schema }: Options) => {
       await withTokens(schema, async (tokens) => printToken(await tokens.create(name, scope, expires)));
     });
   token
@@ -57,17 +61,15 @@ export function addTokenCommands(program: Command): void {
 
 /** A host may use another schema for its own tables than for the store. */
 export function schemaOption(): Option {
-  return new Option('--schema <name>', "the PostgreSQL schema of the store, instead of the URL's").argParser((text) => {
-    const fault = schemaFault(text);
-    if (fault === undefined) return text;
-    throw new InvalidArgumentError(`It ${fault}.`);
-  });
+  const option = new Option('--schema <name>', "the PostgreSQL schema of the store, instead of the URL's");
+  return option.argParser((name) => checked(name, 'It', schemaFault(name)));
 }
 
-function parseName(name: string): string {
-  const fault = tokenNameFault(name);
-  if (fault === undefined) return name;
-  throw new InvalidArgumentError(`A name ${fault}.`);
+const parseName = (name: string): string => checked(name, 'A name', tokenNameFault(name));
+
+function checked(text: string, what: string, fault: string | undefined): string {
+  if (fault === undefined) return text;
+  throw new InvalidArgumentError(`${what} ${fault}.`);
 }
 
 function collectScopes(text: string, others: readonly string[] = []): string[] {
@@ -76,16 +78,12 @@ function collectScopes(text: string, others: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`A scope has no white space, quotes or backslashes, as ${CREATE_PLANTS} has none.`);
 }
 
-function parseExpiry(text: string): TokenExpiry {
-  return text === 'never' ? text : { seconds: parseTime(text) };
-}
-
-/** Parses a time into seconds. */
-function parseTime(text: string): number {
+function parseExpiry(text: string): number | null {
+  if (text === 'never') return null;
   const [, count, unit = ''] = /^(\d{1,10})([mhdy])$/.exec(text) ?? [];
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? NaN);
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
-  throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, of 100y at most.');
+  throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, of 100y at most, or never.');
 }
 
 /** Runs work on the tokens of DATABASE_URL, or else of the embedded database of this folder. */
@@ -125,19 +123,15 @@ async function printToken({ token, record }: NewToken): Promise<void> {
 }
 
 function tokenTable(records: readonly TokenRecord[]): string {
+  const utc = (time: Date): string => `${time.toISOString().slice(0, -5)}Z`;
   const rows = records.map(({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }) => [
     String(id),
     name,
     scopes.join(',') || '-',
     utc(createdAt),
-    expiresAt === null ? 'never' : utc(expiresAt),
-    lastUsedAt === null ? '-' : utc(lastUsedAt),
+    expiresAt ? utc(expiresAt) : 'never',
+    lastUsedAt ? utc(lastUsedAt) : '-',
     state,
   ]);
   return table([HEADER, ...rows]);
-}
-
-/** Formats a time, exact to the second. */
-function utc(time: Date): string {
-  return `${time.toISOString().slice(0, -5)}Z`;
 }

@@ -123,6 +123,7 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
   shown.push(await (await running.managed('/metrics')).text());
   shown.push((await promisify(execFile)('ps', ['-A', 'eww', '-o', 'args='])).stdout);
   await database.query('ALTER TABLE lost_tokens RENAME TO access_tokens');
+  expect(await verdict((await issueToken(database)).token)).toBe(40003);
   await service.printed(/Access tokens can be looked up again/);
 
   // Each stands once, with the id of its request.

@@ -14,6 +14,10 @@ describe(runCommandLine.name, () => {
   it.each([
     ['--help', /^Usage: plant-store .*serve.*migrate.*openapi.*token.*Exit codes: 0 done/s],
     ['serve --help', /^Usage: plant-store serve .*^ {2}DATABASE_POOL_SIZE=10$.*^ {2}DOCS=on$.* ACCESS_TOKENS_FILE$/ms],
+    [
+      'token --help',
+      /^Usage: plant-store token .*create.*list.*revoke.*To rotate: create one more.*revoke the old one/s,
+    ],
     ['--version', /^\d+\.\d+\.\d+( [0-9a-f]{40}(-dirty)?)?\n$/],
   ])('should explain itself to %j', async (command, text) => {
     expect(await outcomeOfCommandLine(command)).toEqual({ code: 0, stdout: expect.stringMatching(text), stderr: '' });
@@ -150,7 +154,8 @@ describe('plant-store token', () => {
     expect(ended?.map((line) => line.split(' ').at(-1))).toEqual(['revoked', 'revoked', 'expired']);
     expect(await stored('shop')).toMatchObject([{ revoked: true }, { revoked: true }, { revoked: null }]);
     await fail('revoke nobody', 'there is no access token with the name "nobody". See plant-store token list');
-    await fail('revoke 4711', 'there is no access token with the id "4711". See plant-store token list');
+    for (const id of ['4711', '9'.repeat(30)])
+      await fail(`revoke ${id}`, `there is no access token with the id "${id}". See plant-store token list`);
   });
 
   it('should show no terminal what was written by hand, no digest, and each token only once', async () => {

@@ -180,7 +180,9 @@ describe('A way to a server', () => {
     const far = byTcp('verify-full', 'localhost', 'server').replace(`:${server.port}`, `:${new URL(proxy.url).port}`);
     proxy.delay = 100;
     const [token, wrong] = [makeToken(), makeToken()];
-    await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('far', '\\x${tokenKey(token)}')`);
+    await server.query(
+      `INSERT INTO access_tokens (name, digest, scopes) VALUES ('far', '\\x${tokenKey(token)}', '{plants:create}')`,
+    );
     const store = await startStoreOn({ url: far } as Store['database'], { STORAGE_TIMEOUT: '9000' });
     const verdict = async (one: string): Promise<unknown> => errorOf(await store.post(NO_PLANT, bearer(one)));
     expect([await verdict(token), await verdict(wrong)]).toEqual([40003, 40101]);

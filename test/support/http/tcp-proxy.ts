@@ -108,7 +108,9 @@ export class TcpProxy {
         this.mark = undefined;
         link.marked = true;
       }
-      const ask = (): void => void (server.writable && server.write(bytes));
+      const ask = (): void => {
+        if (server.writable) server.write(bytes);
+      };
       if (this.delay === 0) ask();
       else link.asked = Promise.all([link.asked, setTimeout(this.delay)]).then(ask);
     });
