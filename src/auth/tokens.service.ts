@@ -54,14 +54,14 @@ export class TokensService {
     this.table = tokenTable(pool.schema);
   }
 
-  /** @param seconds until it expires, by the clock of the database; null: never */
-  async create(name: string, scopes: readonly string[], seconds: number | null): Promise<NewToken> {
+  /** @param seconds until it expires, by the clock of the database; Infinity: it never does */
+  async create(name: string, scopes: readonly string[], seconds: number): Promise<NewToken> {
     const token = makeToken();
     const [record] = (await this.query(
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
        VALUES ($1::text, $2::bytea, $3::text[], now(), now() + $4::float8 * interval '1 second')
        RETURNING ${COLUMNS}, 'valid'::text AS state`,
-      [name, tokenDigest(token), scopes, seconds],
+      [name, tokenDigest(token), scopes, seconds === Infinity ? null : seconds],
     )) as [TokenRecord];
     return { token, record };
   }

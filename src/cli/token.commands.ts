@@ -21,8 +21,8 @@ const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STAT
 interface Options {
   readonly schema?: string;
   readonly scope?: readonly string[];
-  /** Seconds; null: never. */
-  readonly expires?: number | null;
+  /** In seconds. */
+  readonly expires?: number;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -78,8 +78,8 @@ function collectScopes(text: string, others: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`A scope has no white space, quotes or backslashes, as ${CREATE_PLANTS} has none.`);
 }
 
-function parseExpiry(text: string): number | null {
-  if (text === 'never') return null;
+function parseExpiry(text: string): number {
+  if (text === 'never') return Infinity;
   const [, count, unit = ''] = /^(\d{1,10})([mhdy])$/.exec(text) ?? [];
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? NaN);
   if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
