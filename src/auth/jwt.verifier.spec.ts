@@ -174,7 +174,10 @@ describe(JwtVerifier.name, () => {
     await setImmediate();
     answers[0]?.();
     expect(await Promise.all([first, second])).toEqual([undefined, undefined]);
-    await expect(third).rejects.toMatchObject({ error: 50300, headers: { 'Retry-After': expect.stringMatching(/^[56]$/) } });
+    await expect(third).rejects.toMatchObject({
+      error: 50300,
+      headers: { 'Retry-After': expect.stringMatching(/^[56]$/) },
+    });
     // Within the pause, but no key would help.
     const reason = 'A JWT was refused: it was not signed with the key "a"';
     expect(await refusal(issuer.token({}, { kid: 'a' }, b))).toBe(reason);
