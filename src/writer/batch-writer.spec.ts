@@ -113,6 +113,25 @@ describe(BatchWriter.name, () => {
     },
   );
 
+  it('should send those of a lost statement again before all others, and never together with new ones', async () => {
+    const { time, create, sizes } = writerWith({ code: '08006' });
+    await time.run(() => {
+      create(2);
+      time.after(STATEMENT_MS + 30, () => {
+        create(1);
+      });
+      time.after(STATEMENT_MS + 40, () => {
+        create(3);
+      });
+    }, 2000);
+    expect(sizes()).toEqual([
+      [0, 2],
+      [STATEMENT_MS + 30, 1],
+      [2 * STATEMENT_MS + 30, 2],
+      [3 * STATEMENT_MS + 30, 3],
+    ]);
+  });
+
   it('should limit the creates without a result by their characters too', async () => {
     const { time, writer } = writerWith();
     const outcomes: unknown[] = [];
