@@ -86,7 +86,7 @@ describe(BatchWriter.name, () => {
   });
 
   it.each(['40P01', '55P03'])(
-    'should send one statement at a time for a minute after a lock problem (%s)',
+    'should send one statement of several plants at a time for a minute after a lock problem (%s)',
     async (code) => {
       const { time, create, sizes } = writerWith({ connections: 10, code });
       const minute = STATEMENT_MS + 60_000;
@@ -102,8 +102,8 @@ describe(BatchWriter.name, () => {
         [0, 2],
         [50, 2],
         // Those of the rejected statement, each alone.
-        [50 + STATEMENT_MS, 1],
-        [50 + 2 * STATEMENT_MS, 1],
+        [STATEMENT_MS, 1],
+        [STATEMENT_MS, 1],
         [minute - 10, 2],
         [minute - 10 + STATEMENT_MS, 2],
         // The minute is over.
@@ -112,6 +112,21 @@ describe(BatchWriter.name, () => {
       ]);
     },
   );
+
+  it('should hold back no create by the plants of a statement that waited too long for a lock', async () => {
+    const { time, create, sizes } = writerWith({ connections: 10, code: '55P03' });
+    await time.run(() => {
+      create(8);
+      time.after(STATEMENT_MS + 10, () => {
+        create(2);
+      });
+    }, 2000);
+    expect(sizes().slice(0, 6)).toEqual([
+      [0, 8],
+      ...Array<number[]>(4).fill([STATEMENT_MS, 1]),
+      [STATEMENT_MS + 10, 2],
+    ]);
+  });
 
   it('should send those of a lost statement again before all others, and never together with new ones', async () => {
     const { time, create, sizes } = writerWith({ code: '08006' });

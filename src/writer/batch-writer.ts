@@ -18,7 +18,7 @@ const MAX_REJECTED_STATEMENTS = 4;
 const SLOW_STATEMENT_MS = 100;
 /** After a lost statement, the database gets so much time to come back. */
 const PAUSE_MS = 50;
-/** After a deadlock, or too long a wait for a lock, only one statement is in flight for so long. */
+/** After a deadlock, or too long a wait for a lock, only one statement of several plants is in flight for so long. */
 const AFTER_LOCK_MS = 60_000;
 
 /** The statements of the writer. */
@@ -163,21 +163,21 @@ export class BatchWriter<R extends WriteRecord> {
 
   /** Whether one more statement may be in flight. */
   private mayBegin(): boolean {
-    if (this.inFlight.size === this.maxStatements) return false;
-    if (performance.now() >= this.lastLocked + AFTER_LOCK_MS) return true;
-    for (const { isSlow } of this.inFlight) if (!isSlow) return false;
-    return true;
+    return this.inFlight.size < this.maxStatements;
   }
 
   /**
    * Whether those that wait may be sent. The more plants share a commit, the better: while a statement is in flight, a
-   * second one goes when it carries at least as many.
+   * second one goes when it carries at least as many. Rejected plants hold back no others.
    */
   private hasSlot(queue: Queue<R>): boolean {
     let count = 0;
     let inFlight: Statement<R> | undefined;
+    const isAlone = performance.now() < this.lastLocked + AFTER_LOCK_MS;
     for (const statement of this.inFlight) {
-      if (statement.queue !== queue || statement.isRejected) continue;
+      if (statement.isRejected) continue;
+      if (isAlone && !statement.isSlow) return false;
+      if (statement.queue !== queue) continue;
       count += 1;
       if (statement.isSlow) continue;
       if (inFlight !== undefined) return false;
