@@ -17,6 +17,7 @@ import { readJsonBody } from '../http/read-json-body.js';
 import { requestContext } from '../http/request-context.js';
 import { sendJson } from '../http/send-json.js';
 import { idempotencyKey } from './idempotency-key.js';
+import { isInt64 } from './int64.js';
 import { newPlantOf, PLANT_FIELDS } from './plant.dto.js';
 import { ApiCreatePlant } from './plants.openapi.js';
 import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
@@ -37,7 +38,8 @@ export class PlantsController {
   @HttpCode(200)
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
     const newPlant = newPlantOf(await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS));
-    requestContext(response).plantId = newPlant.id; // for metrics and logs
+    // For metrics and logs. Until the service has checked it, the id may be any value of the body.
+    if (isInt64(newPlant.id)) requestContext(response).plantId = newPlant.id;
     const options = { idempotencyKey: idempotencyKey(request), creator: this.options.createdBy(request as never) };
     sendJson(response, 200, await this.plants.create(newPlant, options));
   }

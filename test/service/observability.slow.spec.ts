@@ -16,7 +16,7 @@ const ID = '9007199254740993';
 const PLANT = `{"id":${ID},"name":"${NAME}","tag":"${TAG}"}`;
 const JWT = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJl';
 const WRONG = makeToken();
-const NO_PLANT = '{"id":"1","tag":2}';
+const NO_PLANT = `{"id":"${NAME}","tag":2}`;
 /** From a cause, or its end, to the answer of /readyz that says so. */
 const MAX_DELAY_MS = 15_000;
 /** Throws what nothing handles, when it is told so. */
