@@ -114,6 +114,8 @@ describe(readJsonBody.name, () => {
     const [first, second] = held;
     expect(await begin().outcome).toMatchObject({ error: 50301 });
     first?.response.emit('close');
+    // Both come where an answer ends its connection.
+    first?.response.req.socket.emit('close');
     second?.response.req.socket.emit('close');
     held.push(begin(), begin());
     expect(await begin().outcome).toMatchObject({ error: 50301 });
