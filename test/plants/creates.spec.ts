@@ -80,6 +80,16 @@ describe('Creates that come together', () => {
     expect(await database.query('SELECT DISTINCT xmin::text FROM plants')).toHaveLength(1);
   });
 
+  it('should be inserted in the order of their ids, so that no two statements wait for each other in a circle', async () => {
+    await database.query('TRUNCATE plants');
+    await createTogether(
+      store,
+      STATEMENTS,
+      [3, 1, 2].map((id) => create(id)),
+    );
+    expect(await database.query('SELECT id::int FROM plants ORDER BY ctid')).toEqual(ids(1, 3).map((id) => ({ id })));
+  });
+
   it('should not be held back by one that waits for the lock of a row, nor those that come later', async () => {
     const other = new pg.Client(database.url);
     await other.connect();
