@@ -7,7 +7,7 @@ const LAYERS = {
   util: [],
   errors: [],
   http: ['util', 'errors'],
-  prisma: ['util', 'errors'],
+  prisma: ['util'],
   auth: ['util', 'errors', 'http', 'prisma'],
   // The writer knows neither HTTP nor SQL, but what a failed statement means.
   writer: ['prisma/database.errors'],

@@ -1,5 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { isUndecided, PlantLeftOutError, storageApiError } from '../prisma/database.errors.js';
+import {
+  type ApiError,
+  overloaded,
+  storageTimeout,
+  storageUnavailable,
+  unforeseenFailure,
+} from '../errors/api-error.js';
+import {
+  DatabaseOverloadedError,
+  DatabaseUnreachableError,
+  isRejectedForNow,
+  isUndecided,
+  PlantLeftOutError,
+} from '../prisma/database.errors.js';
 import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
@@ -106,6 +119,14 @@ export class PlantsRepository implements PlantTable {
     );
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }
+}
+
+/** Maps a failed create to the answer. The answer says whether something may have been written. */
+export function storageApiError(error: unknown): ApiError {
+  if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
+  if (error instanceof DatabaseOverloadedError) return overloaded(error);
+  if (isUndecided(error)) return storageTimeout(error);
+  return isRejectedForNow(error) ? storageUnavailable(error) : unforeseenFailure(error);
 }
 
 export function tableIn(schema: string): string {

@@ -2,13 +2,12 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
-import { storageApiError } from '../prisma/database.errors.js';
 import type { BatchWriter } from '../writer/batch-writer.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
 import { assertIdempotencyKey } from './idempotency-key.js';
 import { checkPlant, isStorableText, type NewPlant, type Plant, PLANT_FIELDS } from './plant.dto.js';
 import type { Creator } from './plants.options.js';
-import { type PlantRecord, PlantsRepository } from './plants.repository.js';
+import { type PlantRecord, PlantsRepository, storageApiError } from './plants.repository.js';
 import { PlantsWriter } from './plants.writer.js';
 
 /** Write ids are counted from a random start: that of another process is most likely far away. They stay within 64 bits. */

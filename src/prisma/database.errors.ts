@@ -1,10 +1,3 @@
-import {
-  type ApiError,
-  overloaded,
-  storageTimeout,
-  storageUnavailable,
-  unforeseenFailure,
-} from '../errors/api-error.js';
 import { ExplainedError } from '../util/text.js';
 
 /** The statement stored nothing: it was not sent, or its answer says so. */
@@ -125,13 +118,9 @@ export function isPreparedElsewhere(error: unknown): error is Error {
   return isRejection(error) && PREPARED_ELSEWHERE.test((error as ServerAnswer).code ?? '');
 }
 
-/** Maps a failed create to the answer. The answer says whether something may have been written. */
-export function storageApiError(error: unknown): ApiError {
-  if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
-  if (error instanceof DatabaseOverloadedError) return overloaded(error);
-  if (isUndecided(error)) return storageTimeout(error);
-  if (TRANSIENT.test(rejectionOf(error) ?? '')) return storageUnavailable(error);
-  return unforeseenFailure(error);
+/** Whether the server rejected the statement for now, and may take it later. */
+export function isRejectedForNow(error: unknown): boolean {
+  return TRANSIENT.test(rejectionOf(error) ?? '');
 }
 
 /** Whether PostgreSQL rejected the statement, perhaps because of only one of its plants. */

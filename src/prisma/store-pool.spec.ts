@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
 import { until } from '../../test/support/until.js';
+import { storageApiError } from '../plants/plants.repository.js';
 import { reasonOf } from '../util/text.js';
 import {
   DatabaseLostError,
@@ -13,7 +14,6 @@ import {
   isRejection,
   isUndecided,
   keepsSession,
-  storageApiError,
 } from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
 import { HostPool } from './host-pool.js';
@@ -230,7 +230,12 @@ describe(StorePool.name, () => {
       ['all are in use', 0, 'DatabaseOverloadedError'],
       ['some are not', 1, 'DatabaseUnreachableError'],
     ])('should say, if no connection comes and %s, which of both it is', async (_, idleCount, name) => {
-      const pool = { connect: () => new Promise<never>(() => undefined), options: { max: 1 }, totalCount: 1, idleCount };
+      const pool = {
+        connect: () => new Promise<never>(() => undefined),
+        options: { max: 1 },
+        totalCount: 1,
+        idleCount,
+      };
       await expect(new HostPool({ pool, timeout: 50 }).execute('SELECT')).rejects.toMatchObject({ name });
     });
 
