@@ -2,10 +2,10 @@ import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, ty
 import { AuthGuard } from '@nestjs/passport';
 import { insufficientScope, invalidToken } from '../errors/api-error.js';
 import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
-import { logWithFields, PRINCIPAL, requestIdOf } from '../http/request-context.js';
+import { logWithFields, requestContext, requestIdOf } from '../http/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { isPublic, requiredScopes } from './scopes.js';
-import { type Principal, principalOf, refusalOf } from './token-verifier.js';
+import { type Principal, PRINCIPAL, principalOf, refusalOf } from './token-verifier.js';
 
 type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
 
@@ -75,6 +75,7 @@ export class BearerAuthGuard extends NestAuthGuard {
       throw new TypeError(
         'verify() of a TokenVerifier has to return { name, scopes } or, if the token is not valid, nothing',
       );
+    requestContext(this.getResponse(context)).token = (principal as Principal).name;
     return (request[PRINCIPAL] = principal as Principal);
   }
 

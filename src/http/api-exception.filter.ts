@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { ApiError, storageTimeout, unforeseenFailure } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, isServiceFailure } from '../errors/error-catalogue.js';
 import { nodeResponse, type PlatformResponse } from './platform.js';
-import { logWithFields, principalNameOf, requestContext, requestIdOf } from './request-context.js';
+import { logWithFields, requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
 /** Injection token of the chosen `ErrorStatus`. */
@@ -39,19 +39,19 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   /** Called by Nest. */
   catch(failure: ApiError, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<object>();
     const response = host.switchToHttp().getResponse<PlatformResponse>();
     // A rate limit of the host refused the request. That is no failure of the service.
     const isLimit = failure.cause instanceof HttpException && failure.cause.getStatus() === 429;
-    if (isServiceFailure(failure.error) && !isLimit) this.log(failure, request, response);
+    if (isServiceFailure(failure.error) && !isLimit) this.log(failure, response);
     // The answer has begun, so it cannot become another one.
     if (nodeResponse(response).headersSent) nodeResponse(response).destroy();
     else sendError(response, failure, this.errorStatus);
   }
 
-  private log({ error, message, cause }: ApiError, request: object, response: PlatformResponse): void {
+  private log({ error, message, cause }: ApiError, response: PlatformResponse): void {
+    const { token, plantId } = requestContext(response);
     // The access log uses the same names.
-    const known = { token: principalNameOf(request), plantId: requestContext(response).plantId?.toString() };
+    const known = { token, plantId: plantId?.toString() };
     const others = Object.entries(known).filter(([, value]) => value !== undefined);
     const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
     logWithFields(this.logger, 'error', message, fields, describe(cause));

@@ -11,19 +11,10 @@ interface RequestContext {
   error: number;
   /** The message of the failure. */
   message: string | undefined;
+  /** The name of the owner of its token, once that was verified. */
+  token: string | undefined;
   /** The id of the plant, once it was read. */
   plantId: bigint | undefined;
-}
-
-/**
- * The property of a request that holds its principal: `user` may be set by a guard of the host too. The symbol is that of
- * all copies of this package: one as ES modules and one as CommonJS may be in a process.
- */
-export const PRINCIPAL = Symbol.for('plant-store:principal');
-
-/** The name of the principal that `BearerAuthGuard` found for this request. */
-export function principalNameOf(request: object): string | undefined {
-  return (request as { [PRINCIPAL]?: { name: string } })[PRINCIPAL]?.name;
 }
 
 /** A symbol cannot collide with the properties of the platform. */
@@ -31,7 +22,13 @@ const CONTEXT = Symbol.for('plant-store:request-context');
 
 export function requestContext(response: PlatformResponse): RequestContext {
   const carrier = nodeResponse(response) as { [CONTEXT]?: RequestContext | undefined };
-  return (carrier[CONTEXT] ??= { requestId: undefined, error: 0, message: undefined, plantId: undefined });
+  return (carrier[CONTEXT] ??= {
+    requestId: undefined,
+    error: 0,
+    message: undefined,
+    token: undefined,
+    plantId: undefined,
+  });
 }
 
 /** What the public listener calls for each answer: the metrics, the access log and the graceful shutdown. */

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { withoutTokens } from '../auth/token-format.js';
-import { principalNameOf, requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
+import { requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
 import { escapeControls } from '../util/text.js';
 import type { Environment } from '../config/environment.js';
 import { ACCESS_LOG_CONTEXT } from '../config/logger.js';
@@ -23,7 +23,7 @@ export class AccessLog implements ResponseHook {
   constructor(private readonly environment: Pick<Environment, 'LOG_REQUESTS' | 'ACCESS_TOKENS'>) {}
 
   beforeHead(response: ServerResponse, durationMs: number): void {
-    const { error, message, plantId } = requestContext(response);
+    const { error, message, token, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
     const { req: request } = response;
     const fields = {
@@ -35,7 +35,7 @@ export class AccessLog implements ResponseHook {
       path: this.shown(pathOf(request)),
       error,
       durationMs: Math.round(durationMs * 1000) / 1000,
-      token: principalNameOf(request),
+      token,
       plantId: plantId?.toString(),
     };
     const known = Object.entries(fields).filter(([, value]) => value !== undefined);
