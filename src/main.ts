@@ -33,8 +33,8 @@ async function bootstrap(): Promise<void> {
 
 // V8 lets a small heap grow fourfold before it collects it: 165 MB instead of 240.
 setFlagsFromString('--heap-growing-percent=60');
-// Under load, V8 would make objects of a request where long-lived ones are. Each keeps its whole request there until a full
-// collection of garbage. That costs a quarter of the CPU time.
+// Under load, V8 would make objects of a request where long-lived ones are. Each keeps its whole request there until a
+// full collection of garbage. That costs a quarter of the CPU time.
 setFlagsFromString('--no-allocation-site-pretenuring');
 const [, entry = '', ...args] = process.argv;
 if (/\bmain(?:\.js)?$/.test(entry) && args.length > 0) {

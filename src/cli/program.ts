@@ -10,7 +10,7 @@ import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;
 
-/** Runs one command. Returns 0, 1 if it failed, 2 if the command line is wrong, or 78 for a configuration that cannot be used. */
+/** Runs one command. Returns 0, 1 if it failed, 2 if the command line is wrong, or 78 if a variable is. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   // The output of a command is for scripts. `serve` gets a logger of its own.
   Logger.overrideLogger({ log: printError, warn: printError, error: printError });

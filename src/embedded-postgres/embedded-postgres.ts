@@ -23,8 +23,8 @@ const MAX_STARTS = 5;
 type RunningServer = Pick<EmbeddedPostgres, 'location' | 'pid' | 'url'>;
 
 /**
- * A PostgreSQL server that keeps its data in a folder. It is no child of this process: Nest's watch signals all of them,
- * and it must end after the service. After a kill -9 of the service it runs on, and the next start uses it.
+ * A PostgreSQL server that keeps its data in a folder. It is no child of this process: Nest's watch signals all of
+ * them, and it must end after the service. After a kill -9 of the service it runs on, and the next start uses it.
  */
 export class EmbeddedPostgres {
   private constructor(

@@ -8,7 +8,7 @@ import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_URL_FILE, SERVER_TIMEOUT_MS } 
 
 const LOCAL_TOKEN_FILE = join(LOCAL_DIRECTORY, 'access-token');
 
-/** The embedded PostgreSQL of a service without DATABASE_URL, with its tables and, where none is configured, a token. */
+/** The embedded PostgreSQL of a service without DATABASE_URL, with its tables and, if none is configured, a token. */
 export class LocalDatabase {
   private constructor(
     readonly postgres: EmbeddedPostgres,

@@ -97,7 +97,7 @@ export function deferContinue(request: IncomingMessage): void {
   awaitingContinue.add(request);
 }
 
-/** Bodies up to this size are not counted, and their buffer is not larger: even those of all connections take little. */
+/** Bodies up to this size are not counted, and their buffer is not larger: those of all connections take little. */
 const SMALL_BYTES = 16 * 1024;
 /** What all other bodies together may take. An eighth, because a body is copied several times until it is stored. */
 export const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
@@ -183,7 +183,7 @@ function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   }
 }
 
-/** In V8 a part of a text keeps the whole text in memory: 10,000 waiting plants of short names would keep a gigabyte. */
+/** In V8 a part of a text keeps all of it in memory: 10,000 waiting plants of short names would keep a gigabyte. */
 function copyStrings(members: JsonObject): void {
   for (const [key, value] of Object.entries(members)) {
     // This keeps lone surrogates, which UTF-8 would lose. They are reported later.

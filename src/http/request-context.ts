@@ -34,7 +34,8 @@ export function requestContext(response: PlatformResponse): RequestContext {
 /** What the public listener calls for each answer: the metrics, the access log and the graceful shutdown. */
 export interface ResponseHook {
   /**
-   * Called before the head of an answer is sent, even if its connection is lost. It may change the head, and must not throw.
+   * Called before the head of an answer is sent, even if its connection is lost. It may change the head, and must not
+   * throw.
    *
    * @param durationMs from the arrival of the headers until the answer was ready
    */

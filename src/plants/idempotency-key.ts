@@ -4,7 +4,7 @@ import { isStorableText } from './plant.dto.js';
 
 export const MAX_KEY_LENGTH = 255;
 
-/** The `Idempotency-Key` of a request, if it has one. The service checks it. @throws ApiError 40004 if it is repeated */
+/** The `Idempotency-Key` of a request, if any. The service checks it. @throws ApiError 40004 if it is repeated */
 export function idempotencyKey(request: PlatformRequest): string | undefined {
   const [key, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
   if (others.length > 0) throw invalidIdempotencyKey('is repeated');

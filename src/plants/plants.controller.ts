@@ -33,7 +33,7 @@ export class PlantsController {
     private readonly options: PlantsOptions,
   ) {}
 
-  // It reads the body and sends the answer itself: a host's pipes and interceptors would change what the contract promises.
+  // It reads the body and sends the answer itself: a host's pipes and interceptors would change what is promised.
   @Post()
   @HttpCode(200)
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
@@ -46,8 +46,8 @@ export class PlantsController {
 }
 
 /**
- * The controller of one store. A host may have several, each with a path, guards and a document of its own, and Nest keeps
- * such metadata on a class and its methods. `RouterModule` sets one path for all uses of a module's class.
+ * The controller of one store. A host may have several, each with a path, guards and a document of its own, and Nest
+ * keeps such metadata on a class and its methods. `RouterModule` sets one path for all uses of a module's class.
  */
 export function controllerAt(path: string, options: PlantsRouteOptions): Type<PlantsController> {
   const { version, guards, errorStatus, securityScheme, schemaPrefix } = options;

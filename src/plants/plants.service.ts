@@ -10,7 +10,7 @@ import type { Creator } from './plants.options.js';
 import { type PlantRecord, PlantsRepository, storageApiError } from './plants.repository.js';
 import { PlantsWriter } from './plants.writer.js';
 
-/** Write ids are counted from a random start: that of another process is most likely far away. They stay within 64 bits. */
+/** Write ids are counted from a random start: that of another process is most likely far away. They have 64 bits. */
 let lastWriteId = randomBytes(8).readBigInt64BE() >> 1n;
 
 export interface CreatePlantOptions {

@@ -59,7 +59,7 @@ export class MigrationError extends ExplainedError {
 
 // What the codes of PostgreSQL (SQLSTATE) and of Prisma mean. No other file compares one.
 
-/** A SQLSTATE. Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have a class of their own. */
+/** A SQLSTATE. Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have their own class. */
 const SQLSTATE = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
 /** After these the session goes on, in any language: faults of data, statements, locks and transactions. */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|26000|40|42|44|54|55|57014|P0)/;
@@ -86,8 +86,6 @@ export const INVALID_PASSWORD = '28P01';
 const INVALID_AUTHORIZATION = '28000';
 const UNKNOWN_DATABASE = '3D000';
 const PROTOCOL_VIOLATION = '08P01';
-/** A wrong role, password or database, or a missing right. It does not pass by itself. */
-const REFUSED_CONFIGURATION = /^(?:28|3D|42)/;
 /** A lock timeout or a deadlock. */
 const LOCKED = /^(?:55P03|40P01)$/;
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -168,11 +166,6 @@ export function isLocked(error: unknown): boolean {
 
 export function lacksPrivilege(error: unknown): boolean {
   return sqlStateOf(error) === INSUFFICIENT_PRIVILEGE;
-}
-
-/** Whether the server refuses the role, its password, the database or a right. Another failure may pass by itself. */
-export function isConfigurationRefused(error: unknown): boolean {
-  return REFUSED_CONFIGURATION.test(sqlStateOf(error) ?? '');
 }
 
 export function isLoginRefused(error: unknown): boolean {

@@ -88,7 +88,8 @@ export class Migrator {
       SET LOCAL standard_conforming_strings = on`);
     const ofSchema = `pg_advisory_xact_lock(${STORE_LOCK}::int4, hashtext($1::text))`;
     await query(`SELECT ${ofSchema}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [database.schema]);
-    // From here on creates wait. The first setting passes the limit on to other nodes of Citus. PostgreSQL without Citus ignores it.
+    // From here on creates wait. The first setting passes the limit on to other nodes of Citus. PostgreSQL without
+    // Citus ignores it.
     await query(`SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = '2s'`);
     const pending = await findPending(query, database);
     if (pending.length > 0) {

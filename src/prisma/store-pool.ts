@@ -28,8 +28,8 @@ const WARN_EVERY_MS = 60_000;
 const ignore = (): void => undefined;
 
 /**
- * What the store relies on in a session. A role, a database, PGOPTIONS or the URL may have set anything else, which would
- * change what is stored or answered. A commit that also waits for its standby to apply it stays so.
+ * What the store relies on in a session. A role, a database, PGOPTIONS or the URL may have set anything else, which
+ * would change what is stored or answered. A commit that also waits for its standby to apply it stays so.
  */
 const SETTINGS = {
   synchronous_commit: `CASE current_setting('synchronous_commit'::text) WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END`,

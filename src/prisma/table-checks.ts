@@ -11,7 +11,7 @@ import type { StorePool } from './store-pool.js';
 /** A schema and its description. */
 type StoreSchema = Pick<DatabaseUrl, 'schema' | 'schemaDescription'>;
 
-/** Roles that may do harm anyway: this one and those it is in, superusers, the owners of the schema and the database. */
+/** Roles that may do harm anyway: this one and those it is in, superusers, owners of the schema and the database. */
 const TRUSTED = `WITH RECURSIVE own (oid) AS (SELECT oid FROM pg_roles WHERE rolname = current_user
     UNION SELECT roleid FROM own JOIN pg_auth_members ON member = own.oid),
   trusted (oid) AS (SELECT oid FROM own UNION SELECT oid FROM pg_roles WHERE rolsuper

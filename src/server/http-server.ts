@@ -141,7 +141,8 @@ export function createHttpServer(
 
 /**
  * The parser reads 64 KiB at a time, and neither a pause nor the end of a connection stops it on the way. An upgrade
- * does: Node.js removes the parser. So a request that is not to begin claims to be one. Real ones are ordinary requests.
+ * does: Node.js removes the parser. So a request that is not to begin claims to be one. Real ones are ordinary
+ * requests.
  */
 function trackConnections(server: Server, requestPrototype: IncomingMessage): Connections {
   const connections = new Map<Socket, Connection>();

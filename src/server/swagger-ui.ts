@@ -24,8 +24,8 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
     request.resume();
     const [path = '', query] = request.originalUrl.split(/\?(.*)/s);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    // Some queries stop Swagger UI before it reads the token. From another path of the page it would look for its parts and
-    // the store in the wrong folder. A redirected browser keeps the fragment.
+    // Some queries stop Swagger UI before it reads the token. From another path of the page it would look for its parts
+    // and the store in the wrong folder. A redirected browser keeps the fragment.
     const isOther = [`${PAGE}/`, `${PAGE}/index.html`].includes(path) || (query !== undefined && path !== DOCUMENT);
     if (isRead && isOther) response.redirect(302, '../'.repeat(path.split('/').length - 2) + PAGE.slice(1));
     else if (response.socket !== null) next();
@@ -52,7 +52,7 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
   });
 }
 
-/** Gives each page new ids, so that the first click on "Execute" creates a plant, and no key, so that the second does not. */
+/** Gives each page new ids: the first click on "Execute" creates a plant. It has no key, so the second does not. */
 function withNewIds(document: OpenAPIObject): OpenAPIObject {
   const text = JSON.stringify(document, (key, value: unknown) => {
     if (value === KEY_EXAMPLE) return undefined;

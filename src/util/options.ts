@@ -17,8 +17,8 @@ export type OptionsOf<T, Required extends keyof T = never> = Pick<T, Required> &
 };
 
 /**
- * Checks a field for which class-validator has no decorator. `faultOf` also gets all options. It returns the words behind
- * the name of the field.
+ * Checks a field for which class-validator has no decorator. `faultOf` also gets all options. It returns the words
+ * behind the name of the field.
  */
 export function Rule(faultOf: (value: unknown, options: never) => string | undefined): PropertyDecorator {
   return ValidateBy({

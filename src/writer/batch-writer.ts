@@ -8,7 +8,7 @@ import { charactersOf, PendingCreate, type WriteRecord } from './pending-create.
 export const MAX_BATCH_PLANTS = 500;
 /** The most characters in one statement. A longer plant has its own statement. */
 const MAX_BATCH_CHARACTERS = 128 * 1024;
-/** The most characters of creates without a result. Each takes two bytes, and is held twice: here and in a statement. */
+/** The most characters of creates without a result. Each takes two bytes, and is held here and in a statement. */
 export const MAX_PENDING_CHARACTERS = Math.floor(getHeapStatistics().heap_size_limit / 64);
 /** The most statements of one queue in flight, besides those of rejected plants: two, and slow ones. */
 const MAX_STATEMENTS_OF_QUEUE = 4;
@@ -125,7 +125,7 @@ export class BatchWriter<R extends WriteRecord> {
     return queue;
   }
 
-  /** Creates that the next statement can take do not count as waiting. A long plant is accepted if it is the only one. */
+  /** Creates that the next statement can take do not count as waiting. A lone long plant is accepted. */
   private assertRoom(queue: Queue<R>, characters: number): void {
     const waiting = this.countWaiting();
     const isLong = this.characters > 0 && this.characters + characters > MAX_PENDING_CHARACTERS;
