@@ -103,6 +103,8 @@ describe.each<[string, Type, string]>([
     expect((await send('PUT', '/plants')).headers.allow).toBe('POST');
     for (const path of ['/plants/', '/Plants', '/plants/1', '/'])
       for (const headers of [{}, { Authorization: undefined }]) await refused(send('POST', path, '', headers), 40400);
+    // It repeats no query, which may hold a secret.
+    expect(await refused(send('GET', '/trees?secret'), 40400)).toBe(`Cannot GET ${BASE_PATH}/trees`);
   });
 
   it('should be in the document', async () => {
