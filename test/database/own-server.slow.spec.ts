@@ -113,7 +113,8 @@ describe('A synchronous standby that is away', () => {
     await until(async () => (await count(WAITS)) > 0);
     using stopwatch = new Stopwatch();
     await store.stop();
-    expect(stopwatch.elapsed).toBeLessThan(10_000);
+    // A statement sent just before the deadline of its creates has its own 5 s. Then it is cancelled, which takes 1.25 s.
+    expect(stopwatch.elapsed).toBeLessThan(12_000);
     await Promise.allSettled(last);
     await wantStandby('');
     await until(async () => (await count(SESSIONS)) === 0);
