@@ -16,7 +16,7 @@ import {
 import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
 import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
-import type { WriteTable } from '../writer/batch-writer.js';
+import { LOCK_SHARE, type WriteTable } from '../writer/batch-writer.js';
 import type { RunInTransaction } from './host-transaction.js';
 
 /** A row of the table. The write id is unique for each create; null in a transaction of the host. */
@@ -47,9 +47,6 @@ const STORED = FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}
  * commit of the row. Without its schema, the name could mean a function of somebody else with exactly these parameters.
  */
 const WAL_BARRIER = `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS barrier, `;
-
-/** The part of the time limit that a statement with several plants may wait for a row lock. */
-const LOCK_SHARE = 0.2;
 
 /**
  * The table of the plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have

@@ -15,8 +15,8 @@ const rejection = (code: string): Error =>
 /** A statement that was sent: when, and its plants. */
 type Sent = readonly [at: number, plants: readonly PlantRecord[]];
 
-/** A writer on a database that stores every plant in 90 ms, unless the first statement is rejected with a code. */
-function writerWith({ connections = 2, shards = 1, code = '' } = {}) {
+/** A writer on a database that takes 90 ms for every statement. The first one may be rejected with a code. */
+function writerWith({ connections = 2, shards = 1, code = '', duration = STATEMENT_MS } = {}) {
   const time = new SimulatedTime();
   const sent: Sent[] = [];
   const table = {
@@ -27,7 +27,7 @@ function writerWith({ connections = 2, shards = 1, code = '' } = {}) {
       sent.push([time.now, plants]);
       const isFirst = sent.length === 1;
       return new Promise((resolve, reject) =>
-        time.after(STATEMENT_MS, () => {
+        time.after(duration, () => {
           if (isFirst && code !== '') reject(rejection(code));
           else resolve(plants.map(({ writeId }) => String(writeId)));
         }),
@@ -112,6 +112,25 @@ describe(BatchWriter.name, () => {
       ]);
     },
   );
+
+  it('should not take long statements of several plants for slow ones in that minute', async () => {
+    const { time, create, sizes } = writerWith({ connections: 10, code: '40P01', duration: 360 });
+    await time.run(() => {
+      create(2);
+      for (const at of [1000, 1200]) {
+        time.after(at, () => {
+          create(2);
+        });
+      }
+    }, 2000);
+    expect(sizes()).toEqual([
+      [0, 2],
+      [360, 1],
+      [360, 1],
+      [1000, 2],
+      [1360, 2],
+    ]);
+  });
 
   it('should hold back no create by the plants of a statement that waited too long for a lock', async () => {
     const { time, create, sizes } = writerWith({ connections: 10, code: '55P03' });

@@ -20,6 +20,8 @@ const SLOW_STATEMENT_MS = 100;
 const PAUSE_MS = 50;
 /** After a deadlock, or too long a wait for a lock, only one statement of several plants is in flight for so long. */
 const AFTER_LOCK_MS = 60_000;
+/** The part of the time limit that a statement with several plants may wait for a row lock. */
+export const LOCK_SHARE = 0.2;
 
 /** The statements of the writer. */
 export interface WriteTable<R extends WriteRecord> {
@@ -58,6 +60,8 @@ interface Queue<R extends WriteRecord> {
   readonly waiting: PendingCreate<R>[];
   /** The plants of rejected statements. Each is sent alone, so that only the one at fault fails. */
   readonly rejected: PendingCreate<R>[];
+  /** Until then only one statement of several plants is in flight. */
+  aloneUntil: number;
 }
 
 /** A statement in flight. */
@@ -80,7 +84,6 @@ export class BatchWriter<R extends WriteRecord> {
   private readonly maxStatements: number;
   private readonly maxRejected: number;
   private characters = 0;
-  private lastLocked = -Infinity;
   private isScheduled = false;
 
   constructor(
@@ -121,7 +124,7 @@ export class BatchWriter<R extends WriteRecord> {
   private queueOf(record: R): Queue<R> {
     const shard = this.table.shardOf(record);
     let queue = this.queues.get(shard);
-    if (queue === undefined) this.queues.set(shard, (queue = { waiting: [], rejected: [] }));
+    if (queue === undefined) this.queues.set(shard, (queue = { waiting: [], rejected: [], aloneUntil: 0 }));
     return queue;
   }
 
@@ -129,7 +132,7 @@ export class BatchWriter<R extends WriteRecord> {
   private assertRoom(queue: Queue<R>, characters: number): void {
     const waiting = this.countWaiting();
     const isLong = this.characters > 0 && this.characters + characters > MAX_PENDING_CHARACTERS;
-    const sendable = this.mayBegin() && this.hasSlot(queue) ? MAX_BATCH_PLANTS : 0;
+    const sendable = this.inFlight.size < this.maxStatements && this.hasSlot(queue) ? MAX_BATCH_PLANTS : 0;
     if (isLong || waiting >= this.limits.waiting + sendable)
       throw new DatabaseOverloadedError(`${waiting} creates wait for the database`);
   }
@@ -152,7 +155,7 @@ export class BatchWriter<R extends WriteRecord> {
     this.isScheduled = false;
     // A queue that is added again comes last in this loop.
     for (const [shard, queue] of this.queues) {
-      const statement = this.mayBegin() ? this.next(queue) : undefined;
+      const statement = this.inFlight.size < this.maxStatements ? this.next(queue) : undefined;
       if (statement === undefined) continue;
       this.queues.delete(shard);
       this.queues.set(shard, queue);
@@ -161,11 +164,6 @@ export class BatchWriter<R extends WriteRecord> {
     }
   };
 
-  /** Whether one more statement may be in flight. */
-  private mayBegin(): boolean {
-    return this.inFlight.size < this.maxStatements;
-  }
-
   /**
    * Whether those that wait may be sent. The more plants share a commit, the better: while a statement is in flight, a
    * second one goes when it carries at least as many. Rejected plants hold back no others.
@@ -173,18 +171,16 @@ export class BatchWriter<R extends WriteRecord> {
   private hasSlot(queue: Queue<R>): boolean {
     let count = 0;
     let inFlight: Statement<R> | undefined;
-    const isAlone = performance.now() < this.lastLocked + AFTER_LOCK_MS;
     for (const statement of this.inFlight) {
-      if (statement.isRejected) continue;
-      if (isAlone && !statement.isSlow) return false;
-      if (statement.queue !== queue) continue;
+      if (statement.queue !== queue || statement.isRejected) continue;
       count += 1;
       if (statement.isSlow) continue;
       if (inFlight !== undefined) return false;
       inFlight = statement;
     }
     if (count === MAX_STATEMENTS_OF_QUEUE) return false;
-    return inFlight === undefined || queue.waiting.length >= inFlight.creates.length;
+    if (inFlight === undefined) return true;
+    return performance.now() >= queue.aloneUntil && queue.waiting.length >= inFlight.creates.length;
   }
 
   /** Takes the creates of the next statement; undefined if there is none now. */
@@ -201,10 +197,13 @@ export class BatchWriter<R extends WriteRecord> {
     const { length } = statement.creates;
     this.inFlight.add(statement);
     this.counters.inFlight += length;
-    const slowTimer = setTimeout(() => {
+    // Where plants wait for each other's locks, many plants take their time.
+    const isPatient = length > 1 && performance.now() < statement.queue.aloneUntil;
+    const becomeSlow = (): void => {
       statement.isSlow = true;
       this.schedule();
-    }, SLOW_STATEMENT_MS);
+    };
+    const slowTimer = setTimeout(becomeSlow, isPatient ? this.limits.timeout * LOCK_SHARE : SLOW_STATEMENT_MS);
     await this.insert(statement).catch((error: unknown) => {
       this.sortFailed(statement, error as Error);
     });
@@ -258,7 +257,7 @@ export class BatchWriter<R extends WriteRecord> {
     const isUndecided = this.table.isUndecided(error);
     const isRejected = !isUndecided && isPlantRejected(error);
     const open = creates.filter(({ isSettled }) => !isSettled);
-    if (isLocked(error)) this.lastLocked = performance.now();
+    if (isLocked(error)) queue.aloneUntil = performance.now() + AFTER_LOCK_MS;
     if (isRejected && creates.length > 1) {
       queue.rejected.push(...open.filter((create) => create.canGoOn()));
       return;
