@@ -6,21 +6,25 @@ import { makeToken, tokenKey } from './token-format.js';
 
 const MAX_WAITING = 10_000;
 const KNOWN = makeToken();
+const realNow = performance.now.bind(performance);
 
 type Pool = NonNullable<ConstructorParameters<typeof IssuedTokenVerifier>[1]>;
 
 /** How many tokens each statement asks for. */
 let asked: number[];
 let answer: (() => void) | undefined;
+let rows: object[];
+let passed: number;
 let warnings: jest.Spied<Logger['warn']>;
 let verifier: IssuedTokenVerifier;
 
 beforeEach(() => {
   asked = [];
+  passed = 0;
   answer = undefined;
   jest.spyOn(Logger.prototype, 'log').mockReturnValue();
   warnings = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-  const row = { id: '1', key: tokenKey(KNOWN), name: 'known', scopes: [], state: 'valid', remaining: null };
+  rows = [{ id: '1', key: tokenKey(KNOWN), name: 'known', scopes: [], state: 'valid', remaining: null }];
   const pool = {
     schema: 'public',
     observeWait: () => undefined,
@@ -28,7 +32,7 @@ beforeEach(() => {
       pool.observeWait();
       asked.push(digests.length);
       await new Promise<void>((resolve) => (answer = resolve));
-      return digests.includes(`\\x${row.key}`) ? [row] : [];
+      return digests.includes(`\\x${tokenKey(KNOWN)}`) ? rows : [];
     },
   };
   verifier = new IssuedTokenVerifier({ url: 'postgresql://db/plants' }, pool as unknown as Pool);
@@ -45,31 +49,52 @@ async function decide<T>(verdicts: Promise<T>): Promise<T> {
   });
 }
 
-function passTwoSeconds(): void {
-  const now = performance.now.bind(performance);
-  jest.spyOn(performance, 'now').mockImplementation(() => now() + 2000);
+function pass(milliseconds: number): void {
+  passed += milliseconds;
+  jest.spyOn(performance, 'now').mockImplementation(() => realNow() + passed);
 }
 
 describe(IssuedTokenVerifier.name, () => {
   it('should look up ten thousand together, refuse more, and hold up no token that is known', async () => {
     const known = verifier.verify(KNOWN);
     expect(await decide(Promise.resolve(known))).toEqual({ name: 'known', scopes: [] });
-    const wrong = Array.from({ length: MAX_WAITING }, () => Promise.resolve(verifier.verify(makeToken())));
+    // Two requests with one token are one look-up.
+    const tokens = Array.from({ length: MAX_WAITING - 1 }, makeToken);
+    const wrong = [...tokens, String(tokens[1])].map((token) => Promise.resolve(verifier.verify(token)));
     for (let i = 0; i < 2; i++)
       await expect(verifier.verify(makeToken())).rejects.toMatchObject({ error: 50301 } satisfies Partial<ApiError>);
     expect(verifier.verify(KNOWN)).toEqual({ name: 'known', scopes: [] });
     // Its answer is too old by now. It waits for one statement, together with the others.
-    passTwoSeconds();
+    pass(2000);
     const again = Promise.resolve(verifier.verify(KNOWN));
     expect(await decide(again)).toEqual({ name: 'known', scopes: [] });
     expect(new Set(await decide(Promise.all(wrong)))).toEqual(new Set([undefined]));
     // The first of them goes again: its answer was too late.
-    expect(asked).toEqual([1, 1, MAX_WAITING + 1]);
+    expect(asked).toEqual([1, 1, MAX_WAITING]);
+  });
+
+  it('should renew a token in use once a second, without a wait, and forget it as soon as it is revoked', async () => {
+    const principal = await decide(Promise.resolve(verifier.verify(KNOWN)));
+    for (let seconds = 1; seconds < 5; seconds++) {
+      pass(1000);
+      for (let i = 0; i < 3; i++) expect(verifier.verify(KNOWN)).toEqual(principal);
+      expect(asked).toHaveLength(1 + seconds);
+      answer?.();
+      await new Promise(setImmediate);
+      expect(verifier.verify(KNOWN)).toEqual(principal);
+    }
+    rows = [];
+    pass(1000);
+    expect(verifier.verify(KNOWN)).toEqual(principal);
+    answer?.();
+    await new Promise(setImmediate);
+    expect(await decide(Promise.resolve(verifier.verify(KNOWN)))).toBeUndefined();
+    expect(asked).toEqual(Array(7).fill(1));
   });
 
   it('should take no answer that came too late, though this process had no time for its timers', async () => {
     const verdict = Promise.resolve(verifier.verify(KNOWN));
-    passTwoSeconds();
+    pass(2000);
     answer?.();
     expect(await decide(verdict)).toBeDefined();
     expect(asked).toEqual([1, 1]);
