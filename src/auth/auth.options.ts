@@ -1,24 +1,19 @@
-import { IsIn, IsInt, IsOptional, isString, Max, Min, ValidateNested } from 'class-validator';
+import { IsIn, IsOptional, isString, IsUrl, ValidateNested } from 'class-validator';
 import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
-import { assertValid, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 import { accessTokensFault } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** Whether this is an HTTP URL without user and fragment, and without a query unless `query` allows one. */
-export function isHttpUrl(text: unknown, { query = false } = {}): text is string {
-  if (typeof text !== 'string' || !/^https?:\/\/[^\s#]+$/i.test(text) || !URL.canParse(text)) return false;
-  const { username, password } = new URL(text);
-  return username === '' && password === '' && (query || !text.includes('?'));
-}
-
-const IsIssuer = Rule((url) =>
-  isHttpUrl(url) ? undefined : 'must be a URL such as https://id.example.com, without user, query or fragment',
+const SERVER = { protocols: ['http', 'https'], require_protocol: true, require_tld: false, allow_underscores: true };
+/** The URL of keys. It may have a query. */
+export const URL_ALONE = { ...SERVER, disallow_auth: true, allow_fragments: false };
+export const IsIssuer = IsUrl(
+  { ...URL_ALONE, allow_query_components: false },
+  { message: '$property must be a URL such as https://id.example.com, without user, query and fragment' },
 );
-const IsJwksUrl = Rule((url) =>
-  isHttpUrl(url, { query: true })
-    ? undefined
-    : 'must be a URL such as https://id.example.com/keys, without user or fragment',
-);
+export const IsJwksUrl = IsUrl(URL_ALONE, {
+  message: '$property must be a URL such as https://id.example.com/keys, without user and fragment',
+});
 const IsAudience = Rule((audience) =>
   [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== '')
     ? undefined
@@ -29,9 +24,7 @@ export const AUTH_MODULE = 'PlantsAuthModule';
 
 class IssuedTokens extends DatabaseAddress {
   /** Milliseconds to wait for the look-up of a token, 1 to 86400000 (a day). @defaultValue 5000 */
-  @IsInt()
-  @Min(1)
-  @Max(DAY_MS)
+  @IsIntBetween(1, DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 

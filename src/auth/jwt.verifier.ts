@@ -1,7 +1,8 @@
+import { isURL } from 'class-validator';
 import type { JWTPayload } from 'jose';
 import { credentialUndecided } from '../errors/api-error.js';
 import { escapeControls, quote, reasonOf } from '../util/text.js';
-import { isHttpUrl, type JwtOptions } from './auth.options.js';
+import { type JwtOptions, URL_ALONE } from './auth.options.js';
 import { tokenKey } from './token-format.js';
 import { MAX_PRINCIPAL_NAME_LENGTH, noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
@@ -141,7 +142,7 @@ export class JwtVerifier extends TokenVerifier {
     // Section 4.3 requires the exact issuer, or the keys could be those of somebody else.
     if (named !== issuer) throw this.fail(`${url} names the issuer ${quote(named)}, should name ${quote(issuer)}`);
     const isSafe = !/^https:/i.test(issuer) || /^https:/i.test(String(jwksUrl));
-    if (isHttpUrl(jwksUrl, { query: true }) && isSafe) return jwksUrl;
+    if (typeof jwksUrl === 'string' && isURL(jwksUrl, URL_ALONE) && isSafe) return jwksUrl;
     throw this.fail(`${url} has the jwks_uri ${quote(jwksUrl)}, should have a URL, with https as the issuer's`);
   }
 

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsUrl, Matches, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, Matches } from 'class-validator';
+import { IsIssuer, IsJwksUrl } from '../auth/auth.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import {
   DEFAULT_BODY_LIMIT,
@@ -10,6 +11,7 @@ import {
   MAX_WRITE_QUEUE_LIMIT,
 } from '../plants/plants.options.js';
 import { DAY_MS, DEFAULT_POOL_SIZE, MAX_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
+import { IsIntBetween } from '../util/options.js';
 
 /** A secret may also stand in the file that `<NAME>_FILE` names. No message shows it. */
 export const SECRETS =
@@ -20,14 +22,12 @@ const LOGGED = ['off', 'failures', 'all'] as const;
 const PATH_PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/;
 const ORIGIN = /^https?:\/\/[^\s/?#@]+$/i;
 const HOST = /^(?:[\w.-]+|[\da-f:.]*:[\da-f:.]*(?:%\w+)?)$/i;
-const SERVER = { protocols: ['http', 'https'], require_protocol: true, require_tld: false, allow_underscores: true };
-const URL_ALONE = { ...SERVER, disallow_auth: true, allow_fragments: false };
 
 /** How a text becomes the value. By the declared types, class-transformer would take `off` for true. */
 const Read = (read: (text: string) => unknown): PropertyDecorator => Transform(({ value }) => read(value as string));
 const lowerCase = (text: string): string => text.toLowerCase();
 const toNumber = (): typeof Number => Number;
-const Integer = (min: number, max: number) => applyDecorators(Type(toNumber), IsInt(), Min(min), Max(max));
+const Integer = (min: number, max: number) => applyDecorators(Type(toNumber), IsIntBetween(min, max));
 const listOf = (text: string): string[] => text.split(/\s*,\s*/).filter(Boolean);
 const Host = Matches(HOST, { message: '$property must be an IP address or a host name, without brackets and port' });
 const Word = (words: readonly string[]) => applyDecorators(Read(lowerCase), IsIn(words));
@@ -53,16 +53,11 @@ export class Environment {
   STORAGE_TIMEOUT = DEFAULT_STORAGE_TIMEOUT;
   @Read((text) => text.split(/[\s,]+/).filter(Boolean))
   ACCESS_TOKENS: readonly string[] = [];
-  @IsUrl(
-    { ...URL_ALONE, allow_query_components: false },
-    { message: '$property must be a URL such as https://id.example.com, without user, query and fragment' },
-  )
+  @IsIssuer
   JWT_ISSUER?: string;
   @Read(listOf)
   JWT_AUDIENCE: readonly string[] = [];
-  @IsUrl(URL_ALONE, {
-    message: '$property must be a URL such as https://id.example.com/keys, without user and fragment',
-  })
+  @IsJwksUrl
   JWT_JWKS_URL?: string;
   @Word(['at+jwt'])
   JWT_TYP?: 'at+jwt';

@@ -1,21 +1,9 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
-import {
-  Allow,
-  IsArray,
-  IsIn,
-  IsInstance,
-  IsInt,
-  IsObject,
-  IsOptional,
-  Matches,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
+import { Allow, IsArray, IsIn, IsInstance, IsObject, IsOptional, Matches, ValidateNested } from 'class-validator';
 import { principalOf } from '../auth/token-verifier.js';
 import { type DatabaseOptions, databaseOptionsOf } from '../prisma/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { assertValid, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -40,14 +28,10 @@ export class PlantsOptions {
   @ValidateNested()
   database!: DatabaseOptions;
   /** Maximum size of a body in bytes, 1 to 1048576. A larger one is answered with 41300. @defaultValue 102400 */
-  @IsInt()
-  @Min(1)
-  @Max(MAX_BODY_LIMIT)
+  @IsIntBetween(1, MAX_BODY_LIMIT)
   bodyLimit = DEFAULT_BODY_LIMIT;
   /** Maximum number of waiting creates, 1 to 1000000. More are answered with 50301. @defaultValue 10000 */
-  @IsInt()
-  @Min(1)
-  @Max(MAX_WRITE_QUEUE_LIMIT)
+  @IsIntBetween(1, MAX_WRITE_QUEUE_LIMIT)
   writeQueueLimit = DEFAULT_WRITE_QUEUE_LIMIT;
   /** Overrides that of the route. Its statuses do not stand in the document. @defaultValue none */
   @IsOptional()

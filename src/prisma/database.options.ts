@@ -1,5 +1,5 @@
-import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
-import { optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { IsOptional, IsString } from 'class-validator';
+import { IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 import { messageIfThrows } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
@@ -67,14 +67,10 @@ export type MigratorOptions = OptionsOf<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
   /** The most connections that may be open, 1 to 1000. @defaultValue 10 */
-  @IsInt()
-  @Min(1)
-  @Max(MAX_POOL_SIZE)
+  @IsIntBetween(1, MAX_POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @IsInt()
-  @Min(1)
-  @Max(DAY_MS)
+  @IsIntBetween(1, DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
   @Rule((pool) => (pool === undefined ? undefined : 'must not be given beside url'))
   pool?: undefined;
@@ -91,9 +87,7 @@ class PoolSettings {
   @IsSchema
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
-  @IsInt()
-  @Min(1)
-  @Max(DAY_MS)
+  @IsIntBetween(1, DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
 }
 

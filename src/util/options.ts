@@ -1,7 +1,7 @@
 import 'reflect-metadata';
-import type { Type } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import type { ModuleRef } from '@nestjs/core';
-import { ValidateBy, validateSync, type ValidationError } from 'class-validator';
+import { IsInt, Max, Min, ValidateBy, validateSync, type ValidationError } from 'class-validator';
 
 /** Options that cannot be used. Each fault is a line, mostly in the words of class-validator. */
 export class OptionsError extends Error {
@@ -29,6 +29,8 @@ export function Rule(faultOf: (value: unknown, options: never) => string | undef
     },
   });
 }
+
+export const IsIntBetween = (min: number, max: number) => applyDecorators(IsInt(), Min(min), Max(max));
 
 /** Fills the class with the given options. A pool or a guard stays the same object, so nothing is transformed. */
 export function optionsOf<T extends object>(Options: new () => T, given: unknown): T {

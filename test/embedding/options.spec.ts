@@ -92,7 +92,7 @@ describe(PlantsAuthModule.name, () => {
     ],
     [
       { jwt: { issuer: `${issuer}?hidden`, audience: ['plants', ''], jwksUrl: 'hidden', typ: 'hidden+jwt' } },
-      'jwt: issuer must be a URL such as https://id.example.com, without user, query or fragment',
+      'jwt: issuer must be a URL such as https://id.example.com, without user, query and fragment',
       'jwt: audience must be what the "aud" of JWTs for this service has',
       'jwt: jwksUrl must be a URL',
       'jwt: typ must be one of the following values: at+jwt',
