@@ -17,7 +17,6 @@ interface PassportGuard extends CanActivate {
   getResponse(context: ExecutionContext): PlatformResponse;
 }
 
-const NOBODY: Principal = { name: 'nobody', scopes: [] };
 const NestAuthGuard = AuthGuard() as unknown as Type<PassportGuard>;
 
 /**
@@ -50,7 +49,7 @@ export class BearerAuthGuard extends NestAuthGuard {
     // Nest has put the options of a PassportModule of the host here: another strategy, or another property.
     this.options = this.ownOptions;
     await super.canActivate(context);
-    const { name, scopes } = principalOf(this.getRequest(context)) ?? NOBODY;
+    const { name = 'nobody', scopes = [] } = principalOf(this.getRequest(context)) ?? {};
     const required = requiredScopes(context.getHandler(), context.getClass());
     const lacking = required.filter((scope) => !scopes.includes(scope));
     if (lacking.length === 0) return true;

@@ -12,11 +12,6 @@ import { type Principal, TokenVerifier } from './token-verifier.js';
 const BEARER = new RegExp(`^bearer +(${BEARER_TOKEN})$`, 'i');
 /** The first word is another scheme, or a token without one. */
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-./^`|~]+=*(?: |$)/i;
-/** What clients often send by mistake: a variable that is not set, or a token in quotes. */
-const MISTAKES: readonly [pattern: RegExp, fault: string][] = [
-  [/^bearer *$/i, 'The bearer token is empty'],
-  [/^bearer +(["']).*\1$/i, 'The bearer token stands in quotes'],
-];
 
 /** What the strategy of passport-http-bearer gets to see of a request. */
 interface BearerRequest {
@@ -74,6 +69,5 @@ function authorizationOf(request: IncomingMessage): string {
   if (token !== undefined) return `Bearer ${token}`;
   if (value === undefined) throw missingCredential();
   if (OTHER_SCHEME.test(value)) throw missingCredential('The Authorization header does not begin with "Bearer"');
-  const [, fault] = MISTAKES.find(([pattern]) => pattern.test(value)) ?? [];
-  throw malformedAuthorization(fault ?? 'The Authorization header holds no well-formed bearer token');
+  throw malformedAuthorization('The Authorization header holds no well-formed bearer token');
 }

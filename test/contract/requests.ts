@@ -144,8 +144,8 @@ export function describeCredentials(target: () => ContractTarget): void {
     );
 
     itShouldRefuse(target, 40102, [
-      ['with nothing', PLANT, { Authorization: 'Bearer ' }, /^The bearer token is empty\./],
-      ['with quotes', PLANT, { Authorization: `Bearer '${TOKEN}'` }, /^The bearer token stands in quotes\./],
+      ['with nothing', PLANT, { Authorization: 'Bearer ' }, /holds no well-formed bearer token\./],
+      ['with quotes', PLANT, { Authorization: `Bearer '${TOKEN}'` }, /holds no well-formed bearer token\./],
     ]);
 
     it.each(ELSEWHERE)('should not be taken from elsewhere: %s', async (_, query, body, headers) => {
