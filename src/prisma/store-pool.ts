@@ -24,7 +24,8 @@ import {
 const KEEP_ALIVE_DELAY_MS = 5000;
 /** The statement timeout of the server comes first by this margin, because its answer says more than ours. */
 const GRACE_MS = 250;
-const WARN_EVERY_MS = 60_000;
+const NOT_OUR_SESSION =
+  'a session is not the one that the store has set up. Declare a transaction pooler in the URL: ?pgbouncer=true';
 const ignore = (): void => undefined;
 
 /**
@@ -71,7 +72,6 @@ export abstract class StorePool {
   connectionsInUse = 0;
   /** Observes each wait for a connection, also one that failed. Metrics set it. */
   observeWait: (milliseconds: number) => void = () => undefined;
-  private warnedAt = -Infinity;
 
   protected constructor(
     readonly schema: string,
@@ -199,19 +199,9 @@ export abstract class StorePool {
   }
 
   protected toStoreError(cause: unknown): Error {
-    if (isPreparedElsewhere(cause)) return this.notOurSession(cause);
+    if (isPreparedElsewhere(cause)) return new DatabaseUnreachableError(NOT_OUR_SESSION, { cause });
     if (isRejection(cause)) return cause as Error;
     return new DatabaseLostError('the connection to the database was lost', { cause });
-  }
-
-  private notOurSession(cause: Error): DatabaseUnreachableError {
-    const found = 'a session is not the one that the store has set up';
-    const advice = 'If there is a transaction pooler before the database, declare it in the URL: ?pgbouncer=true';
-    if (performance.now() > this.warnedAt + WARN_EVERY_MS) {
-      this.warnedAt = performance.now();
-      new Logger('Database').warn(`Creates fail, as ${found}: ${cause.message}. ${advice}`);
-    }
-    return new DatabaseUnreachableError(found, { cause });
   }
 }
 

@@ -127,7 +127,7 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
       EXECUTE format('ALTER DATABASE %I SET statement_timeout TO 5000', current_database());
       EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO off', current_database());
     END $$`);
-    const warnings = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const failures = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
     const url = urlThrough(another, database, {});
     const store = await startStoreOn({ ...database, url }, { DATABASE_POOL_SIZE: '1' });
     expect((await store.post('{"id":1,"name":"Rose"}')).status).toBe(200);
@@ -138,9 +138,9 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
     expect([errorOf(refused), refused.body]).toEqual([50300, expect.stringContaining('Nothing was written')]);
     await holder.end();
     expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
-    const remedies = warnings.mock.calls.flat().filter((line) => String(line).includes('?pgbouncer=true'));
+    const remedies = failures.mock.calls.flat().filter((line) => String(line).includes('?pgbouncer=true'));
     expect(remedies).toHaveLength(1);
-    warnings.mockRestore();
+    failures.mockRestore();
     await store.stop();
     await another.stop();
     await database.drop();
