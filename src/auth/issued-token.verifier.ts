@@ -163,7 +163,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
           COALESCE(last_used_at < clock_timestamp() - interval '1 minute', true) AS "isUseDue"
         FROM ${tokenTable(this.pool.schema)} WHERE digest = ANY($1::bytea[])) AS token ON true`;
     const rows = await this.pool.execute<TokenRow>(sql, [keys.map((key) => `\\x${key}`)], ([row]) => {
-      if (row?.isReadOnly === true) throw new ReadOnlyServerError('the server is a standby, or read-only');
+      if (row?.isReadOnly === true) throw new ReadOnlyServerError();
     });
     // A process that stalls may see the answer before its own time limit.
     if (performance.now() > this.askedAt + MAX_AGE_MS) throw new DatabaseTimeoutError('the answer came too late');

@@ -73,7 +73,7 @@ export class PlantsHealth {
   private async findFault(): Promise<Error | undefined> {
     const { pool } = this;
     const [row] = await pool.execute<ProbeRow>(PROBE, [tableIn(pool.schema)], ([found]) => {
-      if (found?.isReadOnly === true) throw new ReadOnlyServerError('the server is a standby, or read-only');
+      if (found?.isReadOnly === true) throw new ReadOnlyServerError();
     });
     if (row?.hasRights !== true) return new Error(LACKS_RIGHT);
     if (row.deniedFunction === null) return undefined;

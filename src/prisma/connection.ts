@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
 import { withTimeout } from '../util/timing.js';
-import { INVALID_PASSWORD, MigrationError } from './database.errors.js';
+import { MigrationError } from './database.errors.js';
 import type { DatabaseUrl } from './database-url.js';
 
 /** Runs one statement on any connection. */
@@ -11,9 +11,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** A check or a command has to end even if the database does not answer. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2000;
-/** pg gives no code to this fault. */
-const NO_PASSWORD = /^SASL: .*client password must be/;
-const PASSWORD_MISSING = 'the server wants a password, and none is given';
 
 /**
  * Runs `work` on a connection of its own. `timeout` limits each statement, in milliseconds.
@@ -29,11 +26,9 @@ export async function withConnection<T>(
   client.on('error', () => undefined);
   try {
     await client.connect();
-  } catch (error) {
+  } catch (cause) {
     // Without a password, pg would leave the connection open until the server ends it after a minute.
     void client.end();
-    const isMissing = NO_PASSWORD.test(reasonOf(error));
-    const cause = isMissing ? Object.assign(new Error(PASSWORD_MISSING), { code: INVALID_PASSWORD }) : error;
     throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reasonOf(cause)}`, { cause });
   }
   try {

@@ -33,6 +33,7 @@ export class DatabaseLostError extends Error {
 /** The server accepts no writes, though another one may. */
 export class ReadOnlyServerError extends Error {
   override readonly name = 'ReadOnlyServerError';
+  override readonly message = 'the server is a standby, or read-only';
   /** That of PostgreSQL for a statement that writes. */
   readonly code = '25006';
 }
@@ -81,22 +82,18 @@ const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
 /** A prepared statement is gone, or there already: a pooler has changed the session. */
 const PREPARED_ELSEWHERE = /^(?:26000|42P05)$/;
 /** A password that is wrong, or missing. */
-export const INVALID_PASSWORD = '28P01';
+const INVALID_PASSWORD = '28P01';
 /** A role that does not exist or may not log in, or an address that pg_hba.conf does not admit. */
 const INVALID_AUTHORIZATION = '28000';
-const UNKNOWN_DATABASE = '3D000';
 const PROTOCOL_VIOLATION = '08P01';
 /** A lock timeout or a deadlock. */
 const LOCKED = /^(?:55P03|40P01)$/;
 const INSUFFICIENT_PRIVILEGE = '42501';
-/** The routine that reports a missing right. A policy has the same SQLSTATE, but another routine. */
-const ACL_CHECK = 'aclcheck_error';
 
 /** What pg says of an answer of the server. The severity is in the language of the server. */
 interface ServerAnswer {
   readonly code?: string;
   readonly severity?: string;
-  readonly routine?: string;
 }
 
 /** Whether PostgreSQL rejected the statement, so that nothing of it was executed. It is asked of errors of pg alone. */
@@ -112,7 +109,7 @@ export function keepsSession(error: unknown): boolean {
 }
 
 /** Whether a prepared statement was not executed, because the session is another one than it seems. */
-export function isPreparedElsewhere(error: unknown): error is Error {
+export function isPreparedElsewhere(error: unknown): boolean {
   return isRejection(error) && PREPARED_ELSEWHERE.test((error as ServerAnswer).code ?? '');
 }
 
@@ -179,20 +176,16 @@ export function isSetUpRefused(error: unknown): boolean {
   return cause !== undefined && isSetUpRefused(cause);
 }
 
-export function isUnknownDatabase(error: unknown): boolean {
-  return sqlStateOf(error) === UNKNOWN_DATABASE;
-}
-
+export const LACKS_RIGHT =
+  'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
 const REASONS: Partial<Record<string, string>> = {
   '': 'the database cannot be reached',
   [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
+  [INSUFFICIENT_PRIVILEGE]: LACKS_RIGHT,
 };
-export const LACKS_RIGHT =
-  'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
 
 /** What a failed probe tells an operator. */
 export function explainProbe(error: unknown): string {
-  if ((Object(error) as ServerAnswer).routine === ACL_CHECK) return LACKS_RIGHT;
   const state = sqlStateOf(error) ?? '';
   return REASONS[state] ?? `the database refuses creates (SQLSTATE ${state})`;
 }

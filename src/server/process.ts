@@ -2,7 +2,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { withoutTokens } from '../auth/token-format.js';
 import { ConfigurationError } from '../config/configuration.js';
-import { isLoginRefused, isUnknownDatabase, MigrationError, sqlStateOf } from '../prisma/database.errors.js';
+import { isLoginRefused, MigrationError, sqlStateOf } from '../prisma/database.errors.js';
 import { escapeLines, ExplainedError } from '../util/text.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
@@ -89,8 +89,11 @@ function stackOf(error: unknown): string {
   return (Object(error) as Partial<Error>).stack ?? String(error);
 }
 
-/** What mends a fault of TLS. pg and Node.js do not say it. pg gives no code to the first one. */
-const TLS_ADVICE: readonly (readonly [RegExp, string])[] = [
+const LOGIN_ADVICE =
+  'Correct the user in its URL, the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), sslmode, or pg_hba.conf';
+/** What mends faults that pg and Node.js report. Their messages do not say it. pg gives no code to the first two. */
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/client password must be/, LOGIN_ADVICE],
   [/does not support SSL/, 'Switch TLS on at the server, or write sslmode=disable in its URL'],
   [/ALTNAME_INVALID/, 'Write a host name of the certificate in its URL'],
   [/SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/, 'Name the file of its authority in its URL: sslrootcert=/path/ca.crt'],
@@ -101,12 +104,9 @@ const TLS_ADVICE: readonly (readonly [RegExp, string])[] = [
 function adviceOn(error: unknown): string {
   if (!(error instanceof MigrationError) || error.code !== 'unreachable') return '';
   const { code, message } = Object(error.cause) as NodeJS.ErrnoException;
-  const [, advice] = TLS_ADVICE.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
+  const [, advice] = ADVICE.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
   if (advice !== undefined) return `. ${advice}`;
   if (sqlStateOf(error) === undefined)
     return '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
-  if (isUnknownDatabase(error)) return '. Create it (CREATE DATABASE), or correct its URL';
-  if (!isLoginRefused(error)) return '';
-  const places = 'the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), sslmode, or pg_hba.conf';
-  return `. Correct the user in its URL, ${places}`;
+  return isLoginRefused(error) ? `. ${LOGIN_ADVICE}` : '';
 }
