@@ -200,8 +200,6 @@ function signatureFault(error: unknown, token: string, { decodeProtectedHeader, 
   const kid = (): string => quote(decodeProtectedHeader(token).kid ?? 'without a name');
   if (error instanceof errors.JWKSNoMatchingKey) return `kid is ${kid()}, should be that of a key of the issuer`;
   if (error instanceof errors.JWSSignatureVerificationFailed) return `it was not signed with the key ${kid()}`;
-  if (error instanceof errors.JWKSMultipleMatchingKeys)
-    return 'kid is missing, should name one of the keys of the issuer';
   return error instanceof errors.JOSEError ? error.code : reasonOf(error);
 }
 

@@ -34,11 +34,6 @@ export interface NewToken {
   readonly record: TokenRecord;
 }
 
-/** Access tokens could not be changed, or perhaps were. The message says why and what to do. */
-class TokenError extends ExplainedError {
-  override readonly name = 'TokenError';
-}
-
 export function tokenTable(schema: string): string {
   return `${pg.escapeIdentifier(schema)}.access_tokens`;
 }
@@ -73,7 +68,7 @@ export class TokensService {
 
   /**
    * Revokes the token with this id, or all valid tokens with this name. Returns them, or the ended ones.
-   * @throws TokenError if there is no such token
+   * @throws ExplainedError if there is no such token
    */
   async revoke(nameOrId: string): Promise<TokenRecord[]> {
     // A name is never an id.
@@ -88,7 +83,7 @@ export class TokensService {
     const ended = await this.find(isMeant, [nameOrId]);
     if (ended.length > 0) return ended;
     const found = `there is no access token with the ${/^\d+$/.test(nameOrId) ? 'id' : 'name'} ${quote(nameOrId)}`;
-    throw new TokenError(`${found}. See plant-store token list for those that there are`);
+    throw new ExplainedError(`${found}. See plant-store token list for those that there are`);
   }
 
   private find(where: string, values?: readonly unknown[]): Promise<TokenRecord[]> {
@@ -105,9 +100,9 @@ export class TokensService {
     } catch (cause) {
       const reason = rootReasonOf(cause);
       if (!isUndecided(cause))
-        throw new TokenError(`access tokens cannot be used: ${reason}. Nothing was changed`, { cause });
+        throw new ExplainedError(`access tokens cannot be used: ${reason}. Nothing was changed`, { cause });
       const found = `outcome unknown, see plant-store token list: the database did not confirm the change (${reason})`;
-      throw new TokenError(`${found}. Nobody has a token that it made: revoke it`, { cause });
+      throw new ExplainedError(`${found}. Nobody has a token that it made: revoke it`, { cause });
     }
   }
 }

@@ -1,5 +1,5 @@
 /** A failure whose message explains it. Its stack is not printed. */
-export abstract class ExplainedError extends Error {}
+export class ExplainedError extends Error {}
 
 /** Why a connection or a statement failed, in one line. */
 export function reasonOf(error: unknown): string {
