@@ -79,7 +79,7 @@ export const malformedAuthorization = (found: string): ApiError =>
   new ApiError(40102, `${found}. It must be sent once, as ${CREDENTIAL}.`);
 
 /** @param lacking the required scopes that the token does not have */
-export const insufficientScope = (required: readonly string[], lacking = required): ApiError =>
+export const insufficientScope = (required: readonly string[], lacking: readonly string[]): ApiError =>
   new ApiError(40300, `The access token lacks the scope ${lacking.join(' ')}. Send one that has it.`, {
     headers: challenge('error="insufficient_scope"', `scope="${required.join(' ')}"`),
   });

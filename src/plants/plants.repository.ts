@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import pg from 'pg';
 import {
   type ApiError,
   overloaded,
@@ -14,7 +15,7 @@ import {
   PlantLeftOutError,
 } from '../prisma/database.errors.js';
 import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
-import { escapeSchema, PrismaService } from '../prisma/prisma.service.js';
+import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { LOCK_SHARE, type WriteTable } from '../writer/batch-writer.js';
 import type { RunInTransaction } from './host-transaction.js';
@@ -127,7 +128,7 @@ export function storageApiError(error: unknown): ApiError {
 }
 
 export function tableIn(schema: string): string {
-  return `"${escapeSchema(schema)}"."plants"`;
+  return `${pg.escapeIdentifier(schema)}.plants`;
 }
 
 /** The parameters of a row, in the order of the columns. @param before how many parameters stand before them */

@@ -10,11 +10,9 @@ export const DEFAULT_STORAGE_TIMEOUT = 5000;
 export const DAY_MS = 86_400_000;
 
 /** Checks the URL together with its password. Messages repeat neither. */
-const IsPostgresUrl = Rule((url, { password }: DatabaseAddress) => {
-  if (typeof url !== 'string' || url === '')
-    return 'must be a PostgreSQL URL such as postgresql://user@host:5432/plants; is its environment variable set?';
-  return messageIfThrows(() => parseDatabaseUrl(url, typeof password === 'string' ? password : undefined));
-});
+const IsPostgresUrl = Rule((url, { password }: DatabaseAddress) =>
+  messageIfThrows(() => parseDatabaseUrl(String(url), typeof password === 'string' ? password : undefined)),
+);
 
 const IsSchema = Rule((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
 
@@ -72,8 +70,6 @@ class UrlSettings extends DatabaseAddress {
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
   @IsIntBetween(1, DAY_MS)
   timeout = DEFAULT_STORAGE_TIMEOUT;
-  @Rule((pool) => (pool === undefined ? undefined : 'must not be given beside url'))
-  pool?: undefined;
 }
 
 class PoolSettings {

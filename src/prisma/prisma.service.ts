@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { PrismaClient } from './generated/client.js'; // made by: npm run prisma:generate
 import { StorePool } from './store-pool.js';
 
@@ -9,15 +9,17 @@ import { StorePool } from './store-pool.js';
 export class PrismaService extends PrismaClient implements OnModuleInit {
   constructor(pool: StorePool) {
     const names = new Map<string, string>();
+    // The name is made of the text: two processes behind one pooler mean the same statement by one name.
     const nameOf = (sql: string): string => {
       let name = names.get(sql);
-      if (name === undefined) names.set(sql, (name = statementName(sql)));
+      if (name === undefined) names.set(sql, (name = `plant_store_${hash('sha256', sql, 'hex').slice(0, 16)}`));
       return name;
     };
     const adapter = new PrismaPg(
       {},
       {
-        schema: escapeSchema(pool.schema),
+        // Prisma puts it between quotes and escapes none in it.
+        schema: pool.schema.replaceAll('"', '""'),
         // Each connection parses a statement once, unless its session is not kept.
         ...(pool.keepsSessions && { statementNameGenerator: ({ sql }: { sql: string }) => nameOf(sql) }),
       },
@@ -38,14 +40,4 @@ export class PrismaService extends PrismaClient implements OnModuleInit {
     // A text that is made once costs less than a template, which Prisma would join at each call.
     return this.$queryRawUnsafe<Row[]>(text, ...values);
   }
-}
-
-/** The name is made of the text: two processes behind one pooler mean the same statement by one name. */
-function statementName(sql: string): string {
-  return `plant_store_${createHash('sha256').update(sql).digest('hex').slice(0, 16)}`;
-}
-
-/** Escapes the name of a schema. Prisma puts it between quotes and escapes none in it. */
-export function escapeSchema(schema: string): string {
-  return schema.replaceAll('"', '""');
 }

@@ -55,7 +55,7 @@ export async function warnIfOthersMayCreate(query: Query, { schema, schemaDescri
 }
 
 /** Throws if functions of another schema would be called instead of those of PostgreSQL. */
-export async function assertSearchPath(query: Query, { schemaDescription }: StoreSchema): Promise<void> {
+async function assertSearchPath(query: Query, { schemaDescription }: StoreSchema): Promise<void> {
   const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
   const [row] = await query<{ path: string }>(sql);
   // The schema of temporary tables may come first: only this session can write to it.
@@ -134,23 +134,23 @@ async function assertMayExecute(query: Query): Promise<void> {
 
 /** Checks the database when a store starts. Throws if creates would fail or be lost. */
 export async function assertReadyForCreates(pool: StorePool, options: DatabaseOptions): Promise<void> {
-  const assertUsable = async (query: Query, store: StoreSchema): Promise<void> => {
-    await assertSearchPath(query, store);
-    await assertMigrated(query, store);
-    await warnIfOthersMayCreate(query, store);
-  };
   const { schema, execute } = pool;
   const url = hasUrl(options) ? parseDatabaseUrl(options.url, options.password, options.schema) : undefined;
   const database = url ? `database ${url.description}` : 'the database that PlantsModule borrows from the host';
-  // A connection of its own explains a failure better. Those of the pool are set up in another way.
-  if (url) await withConnection(url, (query) => assertUsable(query, url));
-  const check = async (): Promise<void> => {
-    if (!url) await assertUsable(execute, { schema, schemaDescription: `schema ${schema} of ${database}` });
+  try {
+    // A connection of its own explains a failure better. Those of the pool are set up in another way.
+    if (url) await withConnection(url, (query) => assertUsable(query, url));
+    else await assertUsable(execute, { schema, schemaDescription: `schema ${schema} of ${database}` });
     await assertMayExecute(execute);
-  };
-  await check().catch((cause: unknown) => {
+  } catch (cause) {
     if (cause instanceof MigrationError) throw cause;
     const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
     throw new MigrationError('unreachable', `cannot use ${database}: ${rootReasonOf(cause)}${advice}`, { cause });
-  });
+  }
+}
+
+async function assertUsable(query: Query, store: StoreSchema): Promise<void> {
+  await assertSearchPath(query, store);
+  await assertMigrated(query, store);
+  await warnIfOthersMayCreate(query, store);
 }

@@ -55,7 +55,7 @@ describe(PlantsModule.name, () => {
 
   it.each<[what: string, database: object, ...faults: string[]]>([
     ['no URL', {}, 'url must be a PostgreSQL URL such as postgresql://user@host:5432/plants'],
-    ['two sources', { url, pool }, 'pool must not be given beside url'],
+    ['two sources', { url, pool }, 'property pool should not exist'],
     ['another name', { uri: url }, 'property uri should not exist', 'url must be a PostgreSQL URL'],
     ['two passwords', { url, password: 'hidden' }, 'url holds a password other than the one given separately'],
     [
