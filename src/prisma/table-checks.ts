@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { escapeControls, quote, rootReasonOf } from '../util/text.js';
+import { escapeControls, rootReasonOf } from '../util/text.js';
 import { type Query, withConnection } from './connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from './database-url.js';
 import { isSetUpRefused, MigrationError } from './database.errors.js';
@@ -99,10 +99,15 @@ export async function findPending(
   );
   const isKnown = (row: { name: string; checksum: string }): boolean =>
     MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
-  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => quote(name));
+  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => shellSafeName(name));
   if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
   const found = `${schemaDescription} has a history of migrations that this build does not know, or that is not finished`;
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
+}
+
+/** Escapes the characters of a name that mean something to a shell: a user may paste the message into one. */
+function shellSafeName(name: string): string {
+  return name.replace(/[^\p{L}\p{N} _.@:/+-]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
 }
 
 export async function assertMigrated(query: Query, store: StoreSchema): Promise<void> {
