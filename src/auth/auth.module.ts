@@ -35,14 +35,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
       useFactory: async ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) => {
         // Where it cannot be loaded, each JWT would be refused.
         if (jwt) await loadJose();
-        return (
-          verifier ??
-          new TokenVerifierChain([
-            accessTokens && new StaticTokenVerifier(accessTokens),
-            issued,
-            jwt && new JwtVerifier(jwt),
-          ])
-        );
+        const own = [accessTokens && new StaticTokenVerifier(accessTokens), issued, jwt && new JwtVerifier(jwt)];
+        return verifier ?? new TokenVerifierChain(own.filter((one) => one !== undefined));
       },
       inject: [PlantsAuthOptions, IssuedTokenVerifier],
     },

@@ -39,11 +39,8 @@ export abstract class TokenVerifier {
 
 /** Several verifiers, asked in turn until one knows the token. */
 export class TokenVerifierChain extends TokenVerifier {
-  private readonly verifiers: readonly TokenVerifier[];
-
-  constructor(verifiers: readonly (TokenVerifier | undefined)[]) {
+  constructor(private readonly verifiers: readonly TokenVerifier[]) {
     super();
-    this.verifiers = verifiers.filter((one) => one !== undefined);
   }
 
   /** Not `async`, because most results are there at once. @param first index of the first verifier to ask */
