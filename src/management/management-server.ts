@@ -14,12 +14,6 @@ import { reasonOf, rootReasonOf } from '../util/text.js';
 import { Environment } from '../config/environment.js';
 import { Metrics } from './metrics.js';
 
-/** The answer of `/readyz`. */
-interface Readiness {
-  readonly status: 'ok' | 'unavailable';
-  readonly reason?: string;
-}
-
 const REQUEST_TIMEOUT_MS = 10_000;
 /** The newest connection beyond this limit is closed. Probes need few, and clients need the descriptors. */
 const MAX_CONNECTIONS = 64;
@@ -74,11 +68,12 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
       const [path] = url.split('?', 1);
       if (path === '/livez') respondJson(response, 200, { status: 'ok' });
       else if (path === '/readyz') {
-        const readiness = await this.readiness();
-        respondJson(response, readiness.status === 'unavailable' ? 503 : 200, readiness);
+        const reason = await this.findObstacle();
+        if (reason === undefined) respondJson(response, 200, { status: 'ok' });
+        else respondJson(response, 503, { status: 'unavailable', reason });
       } else if (path === '/metrics') {
-        const { status } = await this.readiness();
-        const { text, type } = await this.metrics.expose(status !== 'unavailable');
+        const isReady = (await this.findObstacle()) === undefined;
+        const { text, type } = await this.metrics.expose(isReady);
         respond(response, 200, type, text);
       } else respondJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
     } catch (error) {
@@ -87,30 +82,24 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     }
   }
 
-  /** Whether this process can take requests. */
-  private async readiness(): Promise<Readiness> {
-    const check = this.closedReason() === undefined ? this.health.check() : undefined;
+  /** Why this process cannot take requests; undefined if it can. */
+  private async findObstacle(): Promise<string | undefined> {
+    if (!this.publicListener.listening) return 'the service is starting';
+    const check = this.isStopping ? undefined : this.health.check();
     const failure = await check?.then(
       () => undefined,
       (error: unknown) => error as Error,
     );
     // A stop may have begun during the check.
-    const closed = this.closedReason();
-    if (closed !== undefined) return { status: 'unavailable', reason: closed };
-    const reason = failure && reasonOf(failure);
-    if (reason !== this.loggedReason) {
-      this.loggedReason = reason;
-      // The log alone says what the server or the network reported.
-      if (failure)
-        this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
-      else this.logger.log('The service is ready again');
-    }
-    return reason === undefined ? { status: 'ok' } : { status: 'unavailable', reason };
-  }
-
-  private closedReason(): string | undefined {
     if (this.isStopping) return 'the service is shutting down';
-    return this.publicListener.listening ? undefined : 'the service is starting';
+    const reason = failure && reasonOf(failure);
+    if (reason === this.loggedReason) return reason;
+    this.loggedReason = reason;
+    // The log alone says what the server or the network reported.
+    if (failure)
+      this.logger.warn(`The service is not ready: ${[...new Set([reason, rootReasonOf(failure)])].join(': ')}`);
+    else this.logger.log('The service is ready again');
+    return reason;
   }
 }
 
