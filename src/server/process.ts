@@ -2,7 +2,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { withoutTokens } from '../auth/token-format.js';
 import { ConfigurationError } from '../config/configuration.js';
-import { isLoginRefused, MigrationError, sqlStateOf } from '../prisma/database.errors.js';
+import { MigrationError, sqlStateOf } from '../prisma/database.errors.js';
 import { escapeLines, ExplainedError } from '../util/text.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
@@ -89,24 +89,22 @@ function stackOf(error: unknown): string {
   return (Object(error) as Partial<Error>).stack ?? String(error);
 }
 
-const LOGIN_ADVICE =
-  'Correct the user in its URL, the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), sslmode, or pg_hba.conf';
-/** What mends faults that pg and Node.js report. Their messages do not say it. pg gives no code to the first two. */
+/** What to do if no connection could be made, by SQLSTATE, code and message. */
 const ADVICE: readonly (readonly [RegExp, string])[] = [
-  [/client password must be/, LOGIN_ADVICE],
   [/does not support SSL/, 'Switch TLS on at the server, or write sslmode=disable in its URL'],
-  [/ALTNAME_INVALID/, 'Write a host name of the certificate in its URL'],
-  [/SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/, 'Name the file of its authority in its URL: sslrootcert=/path/ca.crt'],
-  [/CERT_(?:HAS_EXPIRED|NOT_YET_VALID)/, 'Renew the certificate of the server'],
+  [/CERT|UNABLE_TO_/, 'Its URL needs a host name of the certificate, and sslrootcert=/path/ca.crt for its authority'],
+  [/^3D000/, 'Create it (CREATE DATABASE), or correct its URL'],
+  [
+    /^28|client password must be/,
+    'Correct the user in its URL, the password (DATABASE_PASSWORD, MIGRATION_DATABASE_PASSWORD), or pg_hba.conf',
+  ],
+  [/^ /, 'Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL'],
 ];
 
-/** The advice if no connection could be made. The other messages of PostgreSQL say what to do. */
 function adviceOn(error: unknown): string {
   if (!(error instanceof MigrationError) || error.code !== 'unreachable') return '';
   const { code, message } = Object(error.cause) as NodeJS.ErrnoException;
-  const [, advice] = ADVICE.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
-  if (advice !== undefined) return `. ${advice}`;
-  if (sqlStateOf(error) === undefined)
-    return '. Start PostgreSQL (the service does so without DATABASE_URL), or correct its URL';
-  return isLoginRefused(error) ? `. ${LOGIN_ADVICE}` : '';
+  const found = `${sqlStateOf(error) ?? ''} ${code} ${message}`;
+  const [, advice] = ADVICE.find(([pattern]) => pattern.test(found)) ?? [];
+  return advice === undefined ? '' : `. ${advice}`;
 }

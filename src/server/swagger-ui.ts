@@ -1,6 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { NextFunction, Request, Response } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { randomInt } from 'node:crypto';
 import { REQUEST_ID_HEADER, requestIdOf } from '../http/request-context.js';
 import { KEY_EXAMPLE } from '../plants/plants.openapi.js';
@@ -19,21 +19,19 @@ const HEADERS = {
 
 /** Serves Swagger UI and the document. Both need no credential, because a browser must open them. */
 export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObject): void {
-  app.use([PAGE, DOCUMENT], (request: Request, response: Response, next: NextFunction) => {
+  app.use([PAGE, DOCUMENT], (_request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
-    request.resume();
-    const [path = '', query] = request.originalUrl.split(/\?(.*)/s);
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    // Some queries stop Swagger UI before it reads the token. From another path of the page it would look for its parts
-    // and the store in the wrong folder. A redirected browser keeps the fragment.
-    const isOther = [`${PAGE}/`, `${PAGE}/index.html`].includes(path) || (query !== undefined && path !== DOCUMENT);
-    if (isRead && isOther) response.redirect(302, '../'.repeat(path.split('/').length - 2) + PAGE.slice(1));
-    else if (response.socket !== null) next();
-    // Other answers are before it. If the connection is lost meanwhile, Express would keep the file open for ever.
+    // Without a socket, other answers are before it. If the connection is lost then, Express would never close the file.
+    if (response.socket !== null) next();
     else
       response.once('socket', () => {
         next();
       });
+  });
+  // From these paths, Swagger UI would look for the store in the wrong folder. A redirected browser keeps the fragment.
+  const express = app.getHttpAdapter().getInstance() as Express;
+  express.get([`${PAGE}/`, `${PAGE}/index.html`], (_request, response) => {
+    response.redirect(302, `..${PAGE}`);
   });
   SwaggerModule.setup(PAGE, app, document, {
     jsonDocumentUrl: DOCUMENT,

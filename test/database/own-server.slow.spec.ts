@@ -205,7 +205,7 @@ describe('A way to a server', () => {
     [
       'a certificate of another name',
       () => byTcp('verify-full', '127.0.0.1', 'server'),
-      'Write a host name of the cert',
+      'a host name of the certificate',
     ],
     ['a certificate of another authority', () => byTcp('require', 'localhost', 'foreign'), 'sslrootcert=/path/ca.crt'],
   ])('should not be TLS with %s, and a command says what mends it', async (_, url, advice) => {

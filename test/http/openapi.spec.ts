@@ -115,10 +115,8 @@ describe('GET /openapi.json and /docs', () => {
 
   // A proxy may have taken a prefix away.
   it.each([
-    ['/docs?x=1', 'docs'],
     ['/docs/?x=1', '../docs'],
     ['/docs/index.html', '../docs'],
-    ['/docs/swagger-ui.css?x=1', '../docs'],
   ])('should redirect %s to the page, without its origin and prefix', async (path, location) => {
     const response = await fetch(`http://127.0.0.1:${store.port}${path}`, { redirect: 'manual' });
     expect([response.status, response.headers.get('location')]).toEqual([302, location]);
