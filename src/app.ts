@@ -1,4 +1,4 @@
-import { type INestApplication, Logger, type Type } from '@nestjs/common';
+import { Global, type INestApplication, Logger, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
@@ -11,8 +11,7 @@ import { StorePool } from './prisma/store-pool.js';
 import { quote } from './util/text.js';
 import { AccessLog } from './server/access-log.js';
 import { ConfigurationError } from './config/configuration.js';
-import { type Environment, hasNoConfiguredToken } from './config/environment.js';
-import { EnvironmentModule } from './config/environment.module.js';
+import { Environment, hasNoConfiguredToken } from './config/environment.js';
 import { PlantStoreAdapter } from './server/express-adapter.js';
 import { createOpenApiDocument } from './server/openapi.js';
 import { serveSwaggerUi } from './server/swagger-ui.js';
@@ -29,10 +28,17 @@ const NO_TOKEN =
 /** Those of an answer that a script of another origin may read. */
 const EXPOSED_HEADERS = ['Retry-After', 'WWW-Authenticate', 'Allow', REQUEST_ID_HEADER];
 
+/** Provides the configuration to all modules. Several applications in one process have one each. */
+@Global()
+@Module({})
+class EnvironmentModule {}
+
 /** Creates the application without listening. Tests and `plant-store openapi` do so too. */
 export async function createApp(environment: Environment, module: Type = AppModule): Promise<NestExpressApplication> {
   const adapter = new PlantStoreAdapter(environment);
-  const root = { module, imports: [EnvironmentModule.forRoot(environment)] };
+  const provider = { provide: Environment, useValue: environment };
+  const configuration = { module: EnvironmentModule, providers: [provider], exports: [provider] };
+  const root = { module, imports: [configuration] };
   const app = await NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
     bufferLogs: true,

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { assertNoFaults, readConfiguration } from './config/configuration.js';
 import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
-import { closeWithin, endProcess, exitCodeOf, logCrash, printError, stopSignal } from './server/process.js';
+import { closeWithin, endProcess, exitCodeOf, logCrash, stopSignal } from './server/process.js';
 
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {
@@ -36,8 +36,4 @@ setFlagsFromString('--heap-growing-percent=60');
 // Under load, V8 would make objects of a request where long-lived ones are. Each keeps its whole request there until a
 // full collection of garbage. That costs a quarter of the CPU time.
 setFlagsFromString('--no-allocation-site-pretenuring');
-const [, entry = '', ...args] = process.argv;
-if (/\bmain(?:\.js)?$/.test(entry) && args.length > 0) {
-  printError('plant-store: dist/main.js takes no arguments. It starts the service; dist/cli.js has the commands');
-  process.exitCode = 2;
-} else process.exitCode = await exitCodeOf(bootstrap);
+process.exitCode = await exitCodeOf(bootstrap);

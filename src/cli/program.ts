@@ -95,11 +95,11 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
 
 /** Prints the document that the service would serve. It connects to nothing. */
 async function printOpenApi(): Promise<void> {
-  const environment = assertNoFaults(await readConfiguration({ NODE_ENV: 'development', LOG_LEVEL: 'fatal' }));
-  const DATABASE_URL = environment.DATABASE_URL ?? 'postgresql://localhost/plants';
-  const options = Object.assign(environment, { DATABASE_URL, DOCS: false });
+  const unused = { DATABASE_URL: 'postgresql://localhost/plants', NODE_ENV: 'test', LOG_LEVEL: 'fatal', DOCS: 'off' };
+  const environment = assertNoFaults(await readConfiguration(unused));
   assertInstalled();
   const { createApp } = await import('../app.js');
   const { createOpenApiDocument } = await import('../server/openapi.js');
-  await print(JSON.stringify(createOpenApiDocument(await createApp(options), options), null, 2));
+  const document = createOpenApiDocument(await createApp(environment), environment);
+  await print(JSON.stringify(document, null, 2));
 }

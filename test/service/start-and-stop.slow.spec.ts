@@ -58,9 +58,6 @@ describe('plant-store', () => {
     expect(service.log).toContainEqual(expect.objectContaining(plain));
     expect(service.log.filter(({ level }) => level === 'warn')).toHaveLength(1);
     expect(service.output).not.toMatch(/curl|psql/);
-    // It takes no arguments.
-    const wrong = await PlantStoreProcess.run('migrate', {}, { script });
-    expect([await wrong.ended, wrong.stderr]).toEqual([2, expect.stringContaining('dist/cli.js has the commands')]);
   });
 
   // Only there is a file that is always full.
