@@ -7,7 +7,7 @@ import {
   Optional,
   type Provider,
 } from '@nestjs/common';
-import { ApplicationConfig, HttpAdapterHost, ModuleRef } from '@nestjs/core';
+import { ApplicationConfig, ModuleRef } from '@nestjs/core';
 import { ERROR_STATUS } from '../http/api-exception.filter.js';
 import { hasUrl } from '../prisma/database.options.js';
 import { HostPool } from '../prisma/host-pool.js';
@@ -18,7 +18,6 @@ import { controllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
 import { PlantsMetrics } from './plants.metrics.js';
 import {
-  LAZY_LOADING_UNSUPPORTED,
   PLANTS_MODULE,
   type PlantsModuleAsyncOptions,
   type PlantsModuleOptions,
@@ -84,10 +83,7 @@ export class PlantsModule implements NestModule, OnModuleInit {
     private readonly route: PlantsRouteOptions,
     private readonly moduleRef: ModuleRef,
     @Optional() private readonly application: ApplicationConfig,
-    @Optional() platform?: HttpAdapterHost,
-  ) {
-    if (platform?.listening) throw new Error(LAZY_LOADING_UNSUPPORTED);
-  }
+  ) {}
 
   /** A store with these options. @throws Error that names every fault; of some options, it comes at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {

@@ -64,15 +64,9 @@ export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): 
     return Schema as Type<T>;
   };
   const ErrorSchema = named('Error', ErrorBody);
-  const failures = failureResponses(
-    errorStatus,
-    ERROR_NUMBERS.filter((number) => !NOT_OF_THE_ROUTE.includes(number)),
-  );
+  const numbers = ERROR_NUMBERS.filter((number) => !NOT_OF_THE_ROUTE.includes(number));
   return applyDecorators(
-    ApiOperation({
-      summary: 'Create plant',
-      description: 'Creates a new plant in the store',
-    }),
+    ApiOperation({ summary: 'Create plant', description: 'Creates a new plant in the store' }),
     ApiHeader({
       name: 'Idempotency-Key',
       required: false,
@@ -82,7 +76,6 @@ export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): 
     }),
     ApiBody({
       type: named('NewPlant', NewPlant),
-      required: true,
       examples: {
         plant: { summary: 'A plant with a tag', value: { id: 1, name: 'Rose', tag: 'flower' } },
         untagged: { summary: 'A plant without a tag', value: { id: 2, name: 'Fern' } },
@@ -97,7 +90,7 @@ export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): 
         untagged: { summary: 'A plant without a tag', value: { name: 'Fern' } },
       },
     }),
-    ...failures.map((failure) => ApiResponse({ ...failure, type: ErrorSchema })),
+    ...failureResponses(errorStatus, numbers).map((failure) => ApiResponse({ ...failure, type: ErrorSchema })),
   );
 }
 

@@ -12,8 +12,6 @@ export interface Creator {
 }
 
 export const PLANTS_MODULE = 'PlantsModule';
-export const LAZY_LOADING_UNSUPPORTED =
-  'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
 export const DEFAULT_BODY_LIMIT = 102_400;
 export const MAX_BODY_LIMIT = 1_048_576;

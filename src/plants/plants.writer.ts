@@ -5,7 +5,7 @@ import { assertReadyForCreates } from '../prisma/table-checks.js';
 import { BatchWriter } from '../writer/batch-writer.js';
 import { CitusTable, findCitusShards } from './citus-table.js';
 import { PlantsMetrics } from './plants.metrics.js';
-import { LAZY_LOADING_UNSUPPORTED, PlantsOptions } from './plants.options.js';
+import { PlantsOptions } from './plants.options.js';
 import { type PlantRecord, PlantsRepository } from './plants.repository.js';
 
 /** The writer of one store, on the table that the start finds: a plain one, or one that Citus distributes. */
@@ -35,8 +35,8 @@ export class PlantsWriter {
   /** @throws Error if the store has not started */
   get opened(): BatchWriter<PlantRecord> {
     if (this.writer !== undefined) return this.writer;
-    throw new Error(
-      `The store has not started: create plants from onApplicationBootstrap on, or after app.init(). ${LAZY_LOADING_UNSUPPORTED}`,
-    );
+    const advice = 'Create plants from onApplicationBootstrap on, or after app.init()';
+    const reason = 'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
+    throw new Error(`The store has not started. ${advice}. ${reason}`);
   }
 }
