@@ -11,7 +11,6 @@ import { createHttpServer, type HttpServerClasses } from './http-server.js';
 export class PlantStoreAdapter extends ExpressAdapter {
   /** They see each answer. */
   readonly hooks: ResponseHook[] = [];
-  private areParsers = false;
   private shutdown?: GracefulShutdown;
 
   constructor(private readonly environment: Environment) {
@@ -42,26 +41,18 @@ export class PlantStoreAdapter extends ExpressAdapter {
     return pathOf(request);
   }
 
-  // Nest's body parsers run for every route but that of the plants, which reads its body behind the guard.
-
-  override registerParserMiddleware(...parameters: Parameters<ExpressAdapter['registerParserMiddleware']>): void {
-    this.areParsers = true;
-    super.registerParserMiddleware(...parameters);
-    this.areParsers = false;
-  }
-
-  override useBodyParser(...parameters: Parameters<ExpressAdapter['useBodyParser']>): this {
-    this.areParsers = true;
-    super.useBodyParser(...parameters);
-    this.areParsers = false;
-    return this;
-  }
-
+  /** Body parsers, Nest's own too, run for every route but that of the plants, which reads its body behind the guard. */
   override use(...handlers: unknown[]): unknown {
-    if (!this.areParsers) return super.use(...handlers) as unknown;
     const path = `${this.environment.BASE_PATH}/plants`;
-    return super.use(...handlers.map((parser) => exceptAt(path, parser as RequestHandler))) as unknown;
+    return super.use(
+      ...handlers.map((handler) => (isBodyParser(handler) ? exceptAt(path, handler) : handler)),
+    ) as unknown;
   }
+}
+
+/** Nest looks for parsers by their names too. */
+function isBodyParser(handler: unknown): handler is RequestHandler {
+  return typeof handler === 'function' && /^(?:json|urlencoded|raw|text)Parser$/.test(handler.name);
 }
 
 function exceptAt(path: string, parser: RequestHandler): RequestHandler {
@@ -69,7 +60,6 @@ function exceptAt(path: string, parser: RequestHandler): RequestHandler {
     if (request.path === path) next();
     else parser(request, response, next);
   };
-  // Nest looks for its parsers by their names.
   return Object.defineProperty(skipping, 'name', { value: parser.name });
 }
 

@@ -1,6 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { randomInt } from 'node:crypto';
 import { REQUEST_ID_HEADER, requestIdOf } from '../http/request-context.js';
 import { KEY_EXAMPLE } from '../plants/plants.openapi.js';
@@ -29,7 +29,7 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
       });
   });
   // From these paths, Swagger UI would look for the store in the wrong folder. A redirected browser keeps the fragment.
-  const express = app.getHttpAdapter().getInstance() as Express;
+  const express = app.getHttpAdapter().getInstance();
   express.get([`${PAGE}/`, `${PAGE}/index.html`], (_request, response) => {
     response.redirect(302, `..${PAGE}`);
   });
