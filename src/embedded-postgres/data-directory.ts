@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { messageIfThrows } from '../util/text.js';
 import { type Account, canRun, EmbeddedPostgresError, runAs } from './binaries.js';
 
 /** The folder of root for data that the user of the server could not reach elsewhere. */
@@ -50,10 +48,6 @@ export async function serverAccount(): Promise<Account> {
 
 /** Makes the data directory. It gets its name when it is complete, so an interrupted start leaves no half of one. */
 export async function initializeData({ folder, account }: Home, bin: string): Promise<void> {
-  if (messageIfThrows(userInfo) !== undefined) {
-    const found = `The user id of this process, ${process.getuid?.()}, has no name in /etc/passwd, and PostgreSQL needs one`;
-    throw new EmbeddedPostgresError(`${found}. Run it as another user, or set DATABASE_URL.`);
-  }
   const draft = join(folder, 'postgres-draft');
   const [made, password] = [join(draft, 'data'), join(draft, 'password')];
   await rm(draft, { recursive: true, force: true });
