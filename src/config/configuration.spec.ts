@@ -104,9 +104,10 @@ describe(readEnvironment.name, () => {
       'BODY-LIMIT',
       'ODY_LIMIT',
       'DATABASE_URL_FIEL',
+      'DATABASE_URL_FEIL',
       'JWT_TYPE',
     ];
-    const others = ['BODY', 'BODY_LIM', 'BODY_LIMITED', 'DATABASE_URL_FEIL', 'HOSTNAME', 'PATH', 'HOME', 'PGHOST', ''];
+    const others = ['BODY', 'BODY_LIM', 'BODY_LIMITED', 'DATABASE_URL_FELI', 'HOSTNAME', 'PATH', 'HOME', 'PGHOST', ''];
     const all = [...right, ...wrong, ...others].map((name) => [name, ''] as const);
     const { warnings } = readEnvironment(Object.fromEntries(all));
     expect(warnings.map((warning) => warning.split(' ')[0])).toEqual(wrong);

@@ -119,13 +119,12 @@ function foundIn(text: string): string {
   return text.includes('@') ? '' : ` (it is ${quote(text)})`;
 }
 
-/** Whether one letter is missing, too many or another one, or two are swapped. */
+/** Whether both are equal once each has lost one letter at most. */
 function isMisspelt(name: string, right: string): boolean {
-  let start = 0;
-  while (start < right.length && name[start] === right[start]) start += 1;
-  const [found, wanted] = [name.slice(start), right.slice(start)];
-  const isSwapped = found.slice(0, 2) === `${wanted[1]}${wanted[0]}` && found.slice(2) === wanted.slice(2);
-  return isSwapped || [found, found.slice(1)].includes(wanted.slice(1)) || found.slice(1) === wanted;
+  if (Math.abs(name.length - right.length) > 1) return false;
+  const shortened = (text: string) => [text, ...Array.from(text, (_, at) => text.slice(0, at) + text.slice(at + 1))];
+  const wanted = new Set(shortened(right));
+  return shortened(name).some((found) => wanted.has(found));
 }
 
 /** The text of a variable. For a secret, a file goes first. Blanks may be part of a password. */

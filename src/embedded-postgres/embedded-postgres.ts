@@ -91,10 +91,8 @@ export class EmbeddedPostgres {
 async function findOrStart(directory: string): Promise<RunningServer> {
   const home = await chooseHome(directory);
   const location = dataDirectoryIn(home.folder);
-  let bin: string | undefined;
-  const programs = async (): Promise<string> =>
-    (bin ??= await preparePrograms(findPostgresPackage(), home.account, home.folder));
-  if (!existsSync(location)) await initializeData(home, await programs());
+  const bin = await preparePrograms(findPostgresPackage(), home.account, home.folder);
+  if (!existsSync(location)) await initializeData(home, bin);
   const password = await readPassword(location);
   const log = logOf(location);
   const deadline = performance.now() + SERVER_TIMEOUT_MS;
@@ -112,7 +110,7 @@ async function findOrStart(directory: string): Promise<RunningServer> {
     const options = `--listen_addresses=127.0.0.1 --unix_socket_directories= --port=${randomInt(20_000, 32_000)}`;
     const args = ['start', `--pgdata=${location}`, `--log=${log}`, `--options=${options}`];
     // If it fails, the log says why.
-    await runAs(home.account, join(await programs(), 'pg_ctl'), args).catch(() => undefined);
+    await runAs(home.account, join(bin, 'pg_ctl'), args).catch(() => undefined);
   }
   const end = (await readFile(log, 'utf8')).trim().split('\n').slice(-10).join('\n');
   const found = `PostgreSQL did not start on the data in ${location}. The end of its log, ${log}:`;
