@@ -3,22 +3,22 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { AppModule } from './app.module.js';
 import { hasValidToken } from './auth/tokens.service.js';
-import { packageVersion } from './config/package-files.js';
-import { parseDatabaseUrl } from './prisma/database-url.js';
-import { REQUEST_ID_HEADER } from './http/request-context.js';
-import { StorePool } from './prisma/store-pool.js';
-import { quote } from './util/text.js';
-import { AccessLog } from './server/access-log.js';
 import { ConfigurationError } from './config/configuration.js';
 import { Environment, hasNoConfiguredToken } from './config/environment.js';
+import { ServiceLogger } from './config/logger.js';
+import { packageVersion } from './config/package-files.js';
+import { REQUEST_ID_HEADER } from './http/request-context.js';
+import { ManagementServer } from './management/management-server.js';
+import { Metrics } from './management/metrics.js';
+import { parseDatabaseUrl } from './prisma/database-url.js';
+import { StorePool } from './prisma/store-pool.js';
+import { AccessLog } from './server/access-log.js';
 import { PlantStoreAdapter } from './server/express-adapter.js';
 import { createOpenApiDocument } from './server/openapi.js';
 import { serveSwaggerUi } from './server/swagger-ui.js';
-import { ServiceLogger } from './config/logger.js';
-import { ManagementServer } from './management/management-server.js';
-import { Metrics } from './management/metrics.js';
-import { AppModule } from './app.module.js';
+import { quote } from './util/text.js';
 
 /** A new token is accepted while the service runs. */
 const NO_TOKEN =
