@@ -82,9 +82,6 @@ const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
 /** A prepared statement is gone, or there already: a pooler has changed the session. */
 const PREPARED_ELSEWHERE = /^(?:26000|42P05)$/;
 /** A password that is wrong, or missing. */
-const INVALID_PASSWORD = '28P01';
-/** A role that does not exist or may not log in, or an address that pg_hba.conf does not admit. */
-const INVALID_AUTHORIZATION = '28000';
 const PROTOCOL_VIOLATION = '08P01';
 /** A lock timeout or a deadlock. */
 const LOCKED = /^(?:55P03|40P01)$/;
@@ -163,10 +160,6 @@ export function isLocked(error: unknown): boolean {
 
 export function lacksPrivilege(error: unknown): boolean {
   return sqlStateOf(error) === INSUFFICIENT_PRIVILEGE;
-}
-
-export function isLoginRefused(error: unknown): boolean {
-  return [INVALID_PASSWORD, INVALID_AUTHORIZATION].includes(sqlStateOf(error) ?? '');
 }
 
 /** Whether the server, or a pooler before it, refuses or drops a parameter of the start-up packet. */
