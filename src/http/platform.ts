@@ -29,9 +29,16 @@ export function nodeResponse(response: PlatformResponse): ServerResponse {
 
 /** All values of a header, in order. `request.headers` hides repetitions: it drops or joins them. */
 export function headerValues(request: IncomingMessage, lowerCaseName: string): string[] {
-  const { rawHeaders, headers } = request;
+  const { rawHeaders } = request;
   // Serverless adapters leave the raw headers empty.
-  if (rawHeaders.length === 0) return [headers[lowerCaseName] ?? []].flat();
-  // Names and values alternate. `headersDistinct` of Node.js 20.19 throws at a header of the name `__proto__`.
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === lowerCaseName);
+  if (rawHeaders.length === 0) return [request.headers[lowerCaseName] ?? []].flat();
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    // Comparing the length first is faster: most names need no conversion.
+    if (name?.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) {
+      values.push(rawHeaders[i + 1] ?? '');
+    }
+  }
+  return values;
 }
