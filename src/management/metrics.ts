@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { refusalOf } from '../auth/token-verifier.js';
-import { ERROR_NUMBERS, isServiceFailure } from '../errors/error-catalogue.js';
+import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type ResponseHook } from '../http/request-context.js';
 import { PlantsMetrics } from '../plants/plants.metrics.js';
 import { StorePool } from '../prisma/store-pool.js';
@@ -14,6 +14,7 @@ import { MAX_BATCH_PLANTS } from '../writer/batch-writer.js';
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PLANTS = [1, 2, 5, 10, 20, 50, 100, 200, MAX_BATCH_PLANTS];
 const EVENT_LOOP_PRECISION_MS = 10;
+const ERRORS = [0, ...Object.keys(ERROR_CATALOGUE)].map(Number);
 const WRONG_TOKEN = [40101, 40102];
 
 /** The metrics of the service and its process, for Prometheus. */
@@ -31,14 +32,39 @@ export class Metrics implements ResponseHook {
     SECONDS,
     ['outcome'],
   );
+  private readonly refusals = this.durations.labels('refused');
   private readonly wrongTokens = this.counter('wrong_tokens_total', 'Requests that were refused for their token.');
   private readonly ready = this.gauge('ready', '1 if /readyz answers 200, else 0.');
+  /** What an answer of each number counts in. Finding it by its labels would take longer. */
+  private readonly byError = new Map(
+    ERRORS.map((error) => {
+      const outcome = error === 0 ? 'success' : isServiceFailure(error) ? 'failed' : 'refused';
+      return [error, { answers: this.answers.labels(String(error)), durations: this.durations.labels(outcome) }];
+    }),
+  );
+
   private monitoring: Promise<void> | undefined;
 
   /** It reads the counters when it is asked, and observes each statement and each wait for a connection. */
   constructor(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier) {
-    for (const error of [0, ...ERROR_NUMBERS]) this.answers.inc({ error }, 0);
+    this.attach(plants, pool, tokens);
+    for (const { answers } of this.byError.values()) answers.inc(0);
     for (const outcome of ['success', 'refused', 'failed']) this.durations.zero({ outcome });
+  }
+
+  beforeHead(response: ServerResponse, durationMs: number): void {
+    const { error, plantId } = requestContext(response);
+    // A page of the documentation.
+    if (error === 0 && plantId === undefined) return;
+    // Strangers can send JWTs with unknown keys. These are 50300 for a moment, which is no failure of the service.
+    const isWrongToken = WRONG_TOKEN.includes(error) || refusalOf(response.req) !== undefined;
+    const counted = this.byError.get(error);
+    counted?.answers.inc();
+    (isWrongToken ? this.refusals : counted?.durations)?.observe(durationMs / 1000);
+    if (isWrongToken) this.wrongTokens.inc();
+  }
+
+  private attach(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): void {
     this.gauge('token_expires_seconds', 'Until the first of the tokens in use ends.', () => tokens.secondsToNextExpiry);
     this.counter('plants_created_total', 'Plants that were created.', [], () => plants.created);
     this.gauge('creates_waiting', 'Creates that wait for a statement.', () => plants.countWaiting());
@@ -54,18 +80,6 @@ export class Metrics implements ResponseHook {
     pool.observeWait = (milliseconds) => {
       waits.observe(milliseconds / 1000);
     };
-  }
-
-  beforeHead(response: ServerResponse, durationMs: number): void {
-    const { error, plantId } = requestContext(response);
-    // A page of the documentation.
-    if (error === 0 && plantId === undefined) return;
-    // Strangers can send JWTs with unknown keys. These are 50300 for a moment, which is no failure of the service.
-    const isWrongToken = WRONG_TOKEN.includes(error) || refusalOf(response.req) !== undefined;
-    if (isWrongToken) this.wrongTokens.inc();
-    const outcome = isServiceFailure(error) && !isWrongToken ? 'failed' : 'refused';
-    this.answers.inc({ error });
-    this.durations.observe({ outcome: error === 0 ? 'success' : outcome }, durationMs / 1000);
   }
 
   /** Returns all metrics in the text format of Prometheus. */

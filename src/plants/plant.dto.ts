@@ -1,5 +1,4 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { plainToInstance } from 'class-transformer';
 import { ValidateBy, validateSync } from 'class-validator';
 import { invalidPlant } from '../errors/api-error.js';
 import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
@@ -46,6 +45,9 @@ export const PLANT_FIELDS = ['id', 'name', 'tag'] as const satisfies readonly (k
 /** A plant in an answer, without its id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
 
+/** Fields that nobody has checked yet. */
+type Fields = Partial<Record<keyof NewPlant, unknown>>;
+
 /** The plant of a body. Its id becomes a bigint; the service checks all fields. */
 export function newPlantOf(body: JsonObject): NewPlant {
   const { id } = body;
@@ -55,10 +57,12 @@ export function newPlantOf(body: JsonObject): NewPlant {
 
 /** Checks a plant, and ignores all that is no field of one. @throws ApiError 40003 that names every wrong field */
 export function checkPlant(given: NewPlant): NewPlant {
-  const plant = plainToInstance(NewPlant, Object(given) as NewPlant);
+  // class-transformer would copy deeply, at twice the price.
+  const plant: Fields = new NewPlant();
+  for (const field of PLANT_FIELDS) plant[field] = (Object(given) as Fields)[field];
   const faults = validateSync(plant).flatMap(({ constraints = {} }) => Object.values(constraints));
   if (faults.length > 0) throw invalidPlant(faults);
-  return plant;
+  return plant as NewPlant;
 }
 
 export function isStorableText(value: unknown): value is string {

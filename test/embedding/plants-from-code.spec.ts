@@ -122,6 +122,9 @@ describe('a plant in a transaction of the host', () => {
 
 const INTEGER = 'it must be an integer from -9223372036854775808 to 9223372036854775807';
 
+const cycle: Record<string, unknown> = {};
+cycle.self = [cycle];
+
 // What a request may hold is in the contract.
 describe('a plant that code gives', () => {
   const failureOf = async (plant: unknown, options = {}): Promise<ApiError> => {
@@ -131,7 +134,7 @@ describe('a plant that code gives', () => {
   };
 
   it.each<[what: string, given: unknown, faults: string]>([
-    ['an object', { ...ROSE, name: {} }, 'name is an object; it must be a string'],
+    ['a cycle', { ...ROSE, name: cycle }, 'name is an object; it must be a string'],
     ['a function', { ...ROSE, tag: () => 'x' }, 'tag is a function; it must be a string'],
     ['a null', { ...ROSE, tag: null }, 'tag is null; it must be a string, or leave it out'],
     [
