@@ -1,10 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Account, canRun, EmbeddedPostgresError, runAs } from './binaries.js';
 
 /** The folder of root for data that the user of the server could not reach elsewhere. */
 const SHARED_FOLDER = '/var/lib/plant-store';
+const DRAFT = 'postgres-draft-';
 /** In the data directory, so both are made together. */
 const PASSWORD_FILE = 'plant-store.password';
 // PostgreSQL has this encoding and order itself, so the system needs no locale.
@@ -48,10 +62,11 @@ export async function serverAccount(): Promise<Account> {
 
 /** Makes the data directory. It gets its name when it is complete, so an interrupted start leaves no half of one. */
 export async function initializeData({ folder, account }: Home, bin: string): Promise<void> {
-  const draft = join(folder, 'postgres-draft');
+  // The initdb of a killed start may still write into its draft, so that is removed in several tries, and not used again.
+  for (const name of await readdir(folder))
+    if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, maxRetries: 10 });
+  const draft = await mkdtemp(join(folder, DRAFT));
   const [made, password] = [join(draft, 'data'), join(draft, 'password')];
-  await rm(draft, { recursive: true, force: true });
-  await mkdir(draft, { mode: 0o700 });
   await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
   for (const path of [draft, password]) await giveTo(account, path);
   const access = ['--username=postgres', `--pwfile=${password}`, '--auth=scram-sha-256'];
