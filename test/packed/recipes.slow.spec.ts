@@ -48,7 +48,7 @@ describe('a host with other libraries', () => {
   it.each<[agent: string, program: string, options: string, variables: object, shown: RegExp]>([
     ['OpenTelemetry', 'main.cjs', OPENTELEMETRY, {}, SPANS],
     ['OpenTelemetry, in ES modules', 'main.js', OPENTELEMETRY, {}, SPANS],
-    ['Datadog', 'main.cjs', '-r dd-trace/init', DATADOG, /"resource":"INSERT INTO \\"plants\\"\.\\"plants\\" /],
+    ['Datadog', 'main.cjs', '-r dd-trace/init', DATADOG, /"resource":"INSERT INTO \\"plants\\"\.plants /],
   ])('should create plants, and show them to an agent: %s', async (_, program, options, agent, shown) => {
     const variables = { ...agent, NODE_OPTIONS: options };
     const host = await packed.startProgram(inHost(`dist/${program}`), '', { variables, cwd: inHost('') });
