@@ -9,7 +9,9 @@ import { type Principal, PRINCIPAL, principalOf, refusalOf } from './token-verif
 
 type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
 
-/** Nest's guard with all its members. Its own type would bring the types of passport into the declarations for hosts. */
+/**
+ * Nest's guard with all its members. Its own type would bring the types of passport into the declarations for hosts.
+ */
 interface PassportGuard extends CanActivate {
   options: object;
   canActivate(context: ExecutionContext): Promise<boolean>;

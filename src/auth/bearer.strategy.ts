@@ -22,8 +22,8 @@ interface BearerRequest {
 type Done = (error: unknown, principal?: Principal) => void;
 
 /**
- * The strategy of passport-http-bearer, with the verifiers of one `PlantsAuthModule`. The registry of passport is one for
- * the process. Several stores and two copies of this package may be in it, so each strategy has a name of its own.
+ * The strategy of passport-http-bearer, with the verifiers of one `PlantsAuthModule`. The registry of passport is one
+ * for the process. Several stores and two copies of this package may be in it, so each strategy has a name of its own.
  */
 @Injectable()
 export class BearerStrategy extends Strategy<never> implements OnApplicationShutdown {
@@ -41,7 +41,8 @@ export class BearerStrategy extends Strategy<never> implements OnApplicationShut
         fail(error);
         return;
       }
-      // Awaiting a verdict that is there would slow down each request. Promises of Prisma's client are no instances of Promise.
+      // Awaiting a verdict that is there would slow down each request. Promises of Prisma's client are no instances
+      // of Promise.
       if (typeof (Object(verdict) as PromiseLike<unknown>).then !== 'function') done(null, verdict as Principal);
       else Promise.resolve(verdict).then(done.bind(undefined, null), fail);
     };

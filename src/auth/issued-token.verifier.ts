@@ -43,8 +43,9 @@ interface KnownToken extends Readonly<{ principal: Principal; askedAt: number; e
 }
 
 /**
- * Accepts issued tokens that are neither expired nor revoked. It remembers what the database answered. Tokens to look up
- * go together, in one statement at a time, so a flood of wrong ones holds up nobody, and no answer replaces a newer one.
+ * Accepts issued tokens that are neither expired nor revoked. It remembers what the database answered. Tokens to look
+ * up go together, in one statement at a time, so a flood of wrong ones holds up nobody, and no answer replaces a newer
+ * one.
  */
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
@@ -151,7 +152,9 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     this.running = undefined;
   }
 
-  /** Throws on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away. */
+  /**
+   * Throws on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away.
+   */
   private async find(keys: readonly string[]): Promise<Map<string, TokenRow>> {
     // Times are numbers here: PostgreSQL before 17 cannot subtract infinity. A row written by hand may lack scopes.
     const sql = `SELECT token.*,

@@ -9,7 +9,8 @@ export const CREATE_PLANTS = 'plants:create';
 /**
  * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. Several decorators of
  * one handler add up. The scopes of a handler replace those of its controller, and an overriding method needs its own.
- * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect, and nothing warns.**
+ * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect, and nothing
+ * warns.**
  *
  * @param scopes at least one, of visible ASCII characters without quotes and backslashes, such as `orders:read`
  * @throws TypeError if there is no scope, or one has other characters

@@ -5,7 +5,8 @@ export const MAX_PRINCIPAL_NAME_LENGTH = 255;
 export interface Principal {
   /**
    * A name that is logged and stored as the creator of a plant, never the token or anything derived from it.
-   * It has 1 to 255 characters without U+0000 and lone surrogates; with any other name, a create is answered with 50000.
+   * It has 1 to 255 characters without U+0000 and lone surrogates; with any other name, a create is answered with
+   * 50000.
    */
   readonly name: string;
   /** The scopes of the token, such as `plants:create`. */
@@ -72,8 +73,8 @@ export function refusalOf(request: unknown): string | undefined {
 }
 
 /**
- * The property of a request that holds its principal: `user` may be set by a guard of the host too. The symbol is that of
- * all copies of this package: one as ES modules and one as CommonJS may be in a process.
+ * The property of a request that holds its principal: `user` may be set by a guard of the host too. The symbol is that
+ * of all copies of this package: one as ES modules and one as CommonJS may be in a process.
  */
 export const PRINCIPAL = Symbol.for('plant-store:principal');
 

@@ -40,7 +40,8 @@ export function tokenTable(schema: string): string {
 
 /**
  * Creates, lists and revokes access tokens, each in a single statement. Its moments are those of the database, and
- * `infinity` is never: Prisma's delegates know neither. Citus refuses volatile functions in a change, so no state there.
+ * `infinity` is never: Prisma's delegates know neither. Citus refuses volatile functions in a change, so no state
+ * there.
  */
 export class TokensService {
   private readonly table: string;

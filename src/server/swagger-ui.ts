@@ -21,7 +21,8 @@ const HEADERS = {
 export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObject): void {
   app.use([PAGE, DOCUMENT], (_request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
-    // Without a socket, other answers are before it. If the connection is lost then, Express would never close the file.
+    // Without a socket, other answers are before it. If the connection is lost then, Express would never close the
+    // file.
     if (response.socket !== null) next();
     else
       response.once('socket', () => {
