@@ -84,8 +84,14 @@ export async function listen(app: INestApplication, environment: Environment): P
   const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
   logger.log(`Started plant-store ${packageVersion()}`, { node: process.version, ...urls, database, production });
   const { execute, schema } = app.get(StorePool, { strict: false });
-  if (hasNoConfiguredToken(environment) && !(await hasValidToken(execute, schema).catch(() => true)))
-    logger.warn(NO_TOKEN);
+  // Nobody waits for it: requests are accepted by now, and a stop has to answer them.
+  if (hasNoConfiguredToken(environment))
+    void hasValidToken(execute, schema).then(
+      (isThere) => {
+        if (!isThere) logger.warn(NO_TOKEN);
+      },
+      () => undefined,
+    );
   return urls.public;
 }
 
