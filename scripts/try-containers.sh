@@ -94,7 +94,7 @@ is 'nothing was written' "$(create 2)" 200
 
 echo '== configuration'
 if ERROR_STATUS=wrong docker compose up --detach --wait >/dev/null 2>&1; then fail 'a bad value is accepted'; fi
-is 'a bad value ends up at once' "$(docker compose logs migrate | grep -c 'ERROR_STATUS: is "wrong"')" 1
+is 'a bad value ends up at once' "$(docker compose logs migrate | grep -c 'ERROR_STATUS must be one of')" 1
 echo 'my-own-token-my-own-token' >"$folder/token"
 chmod a+rX "$folder" "$folder/token"
 ACCESS_TOKENS_FILE=$folder/token up --force-recreate
