@@ -98,7 +98,7 @@ export function deferContinue(request: IncomingMessage): void {
 }
 
 /** Bodies up to this size are not counted, and their buffer is not larger: those of all connections take little. */
-const SMALL_BYTES = 16 * 1024;
+const SMALL_BYTES = 4 * 1024;
 /** What all other bodies together may take. An eighth, because a body is copied several times until it is stored. */
 export const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
 let reservedBytes = 0;

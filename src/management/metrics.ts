@@ -6,9 +6,8 @@ import { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { refusalOf } from '../auth/token-verifier.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type ResponseHook } from '../http/request-context.js';
-import { PlantsMetrics } from '../plants/plants.metrics.js';
 import { StorePool } from '../prisma/store-pool.js';
-import { MAX_BATCH_PLANTS } from '../writer/batch-writer.js';
+import { MAX_BATCH_PLANTS, WriteStatistics } from '../writer/batch-writer.js';
 
 /** In seconds. The last bucket is the default of REQUEST_TIMEOUT. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -46,7 +45,7 @@ export class Metrics implements ResponseHook {
   private monitoring: Promise<void> | undefined;
 
   /** It reads the counters when it is asked, and observes each statement and each wait for a connection. */
-  constructor(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier) {
+  constructor(plants: WriteStatistics, pool: StorePool, tokens: IssuedTokenVerifier) {
     this.attach(plants, pool, tokens);
     for (const { answers } of this.byError.values()) answers.inc(0);
     for (const outcome of ['success', 'refused', 'failed']) this.durations.zero({ outcome });
@@ -64,7 +63,7 @@ export class Metrics implements ResponseHook {
     if (isWrongToken) this.wrongTokens.inc();
   }
 
-  private attach(plants: PlantsMetrics, pool: StorePool, tokens: IssuedTokenVerifier): void {
+  private attach(plants: WriteStatistics, pool: StorePool, tokens: IssuedTokenVerifier): void {
     this.gauge('token_expires_seconds', 'Until the first of the tokens in use ends.', () => tokens.secondsToNextExpiry);
     this.counter('plants_created_total', 'Plants that were created.', [], () => plants.created);
     this.gauge('creates_waiting', 'Creates that wait for a statement.', () => plants.countWaiting());

@@ -1,15 +1,15 @@
 import { Logger } from '@nestjs/common';
 import { isUndecidedOnShard, MigrationError } from '../prisma/database.errors.js';
 import type { PrismaService } from '../prisma/prisma.service.js';
-import type { Query } from '../prisma/connection.js';
-import { charactersOf } from '../writer/pending-create.js';
+import type { StorePool } from '../prisma/store-pool.js';
 import { reasonOf } from '../util/text.js';
+import { charactersOf } from '../writer/batch-writer.js';
 import {
   COLUMN_NAMES,
   ON_CONFLICT,
   placeholders,
   type PlantRecord,
-  type PlantTable,
+  PlantsRepository,
   tableIn,
   valuesOf,
   type WrittenRow,
@@ -22,33 +22,30 @@ const SHARDS = 'pg_dist_shard WHERE logicalrelid::oid = to_regclass($1::text)::o
  * The statements for a table that Citus distributes: each is for one shard, whose node commits it alone. The shards are
  * read at the start. If they are split or merged later, statements are only slower.
  */
-export class CitusTable implements PlantTable {
-  private readonly table: string;
+export class CitusTable extends PlantsRepository {
+  /** The node makes a plant durable before it shows it. */
+  protected override readonly barrier = '';
 
-  /**
-   * @param minHashes where each shard begins, in ascending order
-   * @param findExisting finds the plants with these ids; the node makes a plant durable before it shows it
-   */
+  /** @param minHashes where each shard begins, in ascending order */
   constructor(
-    private readonly prisma: PrismaService,
-    schema: string,
+    prisma: PrismaService,
+    pool: StorePool,
     private readonly minHashes: readonly number[],
-    readonly findExisting: PlantTable['findExisting'],
   ) {
-    this.table = tableIn(schema);
+    super(prisma, pool);
   }
 
-  shardOf({ id }: PlantRecord): number {
+  override readonly shardOf = ({ id }: PlantRecord): number => {
     const hash = hashInt8(id);
     return this.minHashes.findLast((minHash) => minHash <= hash) ?? 0;
-  }
+  };
 
-  isUndecided(error: unknown): boolean {
+  override isUndecided(error: unknown): boolean {
     return isUndecidedOnShard(error);
   }
 
   /** Citus commits on one node only if all rows are constants. So this statement sets no time limit for locks. */
-  async insert(plants: readonly PlantRecord[]): Promise<string[]> {
+  override async insert(plants: readonly PlantRecord[]): Promise<string[]> {
     // The order of ids prevents deadlocks. The first of several plants with one id stays first.
     const sorted = [...plants].sort(({ id: one }, { id: other }) => (one < other ? -1 : Number(one > other)));
     // The shortest row fills the statement up, so that few different statements are prepared.
@@ -76,7 +73,7 @@ function paddedSize(rows: number): number {
  * `synchronous_commit` on another node, so the role must have it.
  * @throws MigrationError if plants could be lost
  */
-export async function findCitusShards(query: Query, schema: string): Promise<number[]> {
+export async function findCitusShards({ execute: query, schema }: StorePool): Promise<number[]> {
   const citus = await query(`SELECT FROM pg_extension WHERE extname = 'citus'::name`);
   if (citus.length === 0) return [];
   const table = [tableIn(schema)];

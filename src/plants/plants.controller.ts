@@ -11,12 +11,12 @@ import {
 } from '@nestjs/common';
 import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { CREATE_PLANTS, RequireScopes } from '../auth/scopes.js';
+import { invalidIdempotencyKey } from '../errors/api-error.js';
 import { AllExceptionsFilter } from '../http/api-exception.filter.js';
-import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
+import { headerValues, nodeRequest, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { readJsonBody } from '../http/read-json-body.js';
 import { requestContext } from '../http/request-context.js';
 import { sendJson } from '../http/send-json.js';
-import { idempotencyKey } from './idempotency-key.js';
 import { isInt64 } from './int64.js';
 import { newPlantOf, PLANT_FIELDS } from './plant.dto.js';
 import { ApiCreatePlant } from './plants.openapi.js';
@@ -40,8 +40,10 @@ export class PlantsController {
     const newPlant = newPlantOf(await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS));
     // For metrics and logs. Until the service has checked it, the id may be any value of the body.
     if (isInt64(newPlant.id)) requestContext(response).plantId = newPlant.id;
-    const options = { idempotencyKey: idempotencyKey(request), creator: this.options.createdBy(request as never) };
-    sendJson(response, 200, await this.plants.create(newPlant, options));
+    const [idempotencyKey, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
+    if (others.length > 0) throw invalidIdempotencyKey('is repeated');
+    const creator = this.options.createdBy(request as never);
+    sendJson(response, 200, await this.plants.create(newPlant, { idempotencyKey, creator }));
   }
 }
 

@@ -14,9 +14,9 @@ import { HostPool } from '../prisma/host-pool.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool, UrlPool } from '../prisma/store-pool.js';
 import { assertNotRequestScoped, OptionsError } from '../util/options.js';
+import { WriteStatistics } from '../writer/batch-writer.js';
 import { controllerAt } from './plants.controller.js';
 import { PlantsHealth } from './plants.health.js';
-import { PlantsMetrics } from './plants.metrics.js';
 import {
   PLANTS_MODULE,
   type PlantsModuleAsyncOptions,
@@ -28,7 +28,6 @@ import {
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-import { PlantsWriter } from './plants.writer.js';
 
 /** Injection token of the options as given. Two stores differ in its value, so Nest makes two modules of them. */
 const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
@@ -64,9 +63,8 @@ const NO_GLOBAL_GUARD =
   providers: [
     PlantsService,
     PlantsRepository,
-    PlantsWriter,
     PlantsHealth,
-    PlantsMetrics,
+    WriteStatistics,
     PrismaService,
     { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [GIVEN_OPTIONS] },
     {
@@ -76,7 +74,7 @@ const NO_GLOBAL_GUARD =
     },
   ],
   // The last two are for the metrics of the service. Their classes are not public.
-  exports: [PlantsService, PlantsHealth, PlantsMetrics, StorePool],
+  exports: [PlantsService, PlantsHealth, WriteStatistics, StorePool],
 })
 export class PlantsModule implements NestModule, OnModuleInit {
   constructor(

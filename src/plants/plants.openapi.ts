@@ -18,8 +18,8 @@ import {
   statusOf,
 } from '../errors/error-catalogue.js';
 import { REQUEST_ID_HEADER } from '../http/request-context.js';
-import { MAX_KEY_LENGTH } from './idempotency-key.js';
 import { NewPlant, Plant } from './plant.dto.js';
+import { MAX_KEY_LENGTH } from './plants.service.js';
 
 const REQUEST_ID = {
   description:

@@ -17,12 +17,15 @@ import {
 import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
-import { LOCK_SHARE, type WriteTable } from '../writer/batch-writer.js';
+import type { WriteTable } from '../writer/batch-writer.js';
 import type { RunInTransaction } from './host-transaction.js';
 
 /** A row of the table. The write id is unique for each create; null in a transaction of the host. */
 export type PlantRecord = Omit<PlantRow, 'createdAt'>;
 export type PlantTable = WriteTable<PlantRecord>;
+
+/** The part of the time limit that a statement with several plants may wait for a row lock. */
+const LOCK_SHARE = 0.2;
 
 /**
  * The columns of a row, with their names and types. Every statement on plants is made of this list, those
@@ -55,12 +58,14 @@ const WAL_BARRIER = `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-sto
  */
 @Injectable()
 export class PlantsRepository implements PlantTable {
-  private readonly table: string;
+  protected readonly table: string;
+  protected readonly barrier: string = WAL_BARRIER;
+  readonly shardOf: (plant: PlantRecord) => number = () => 0;
   private readonly insertOne: string;
   private readonly insertMany: string;
 
   constructor(
-    private readonly prisma: PrismaService,
+    protected readonly prisma: PrismaService,
     pool: StorePool,
   ) {
     this.table = tableIn(pool.schema);
@@ -91,10 +96,6 @@ export class PlantsRepository implements PlantTable {
     return recordOf(row);
   }
 
-  shardOf(): number {
-    return 0;
-  }
-
   isUndecided(error: unknown): boolean {
     return isUndecided(error);
   }
@@ -109,10 +110,9 @@ export class PlantsRepository implements PlantTable {
     return rows.map(({ writeId }) => writeId);
   }
 
-  /** @param barrier selected beside the table; nothing on Citus, where the node itself waits */
-  async findExisting(plants: readonly PlantRecord[], barrier = WAL_BARRIER): Promise<ReadonlyMap<bigint, PlantRecord>> {
+  async findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, PlantRecord>> {
     const rows = await this.prisma.queryPrepared<StoredRow>(
-      `SELECT ${STORED} FROM ${barrier}${this.table} WHERE id = ANY($1::bigint[])`,
+      `SELECT ${STORED} FROM ${this.barrier}${this.table} WHERE id = ANY($1::bigint[])`,
       [arrayOf(plants.map(({ id }) => id))],
     );
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));

@@ -1,14 +1,18 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
-import { idempotencyKeyReused, plantExists } from '../errors/api-error.js';
-import type { BatchWriter } from '../writer/batch-writer.js';
+import { idempotencyKeyReused, invalidIdempotencyKey, plantExists } from '../errors/api-error.js';
+import { PrismaService } from '../prisma/prisma.service.js';
+import { StorePool } from '../prisma/store-pool.js';
+import { assertReadyForCreates } from '../prisma/table-checks.js';
+import { BatchWriter, WriteStatistics } from '../writer/batch-writer.js';
+import { CitusTable, findCitusShards } from './citus-table.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
-import { assertIdempotencyKey } from './idempotency-key.js';
 import { checkPlant, isStorableText, type NewPlant, type Plant, PLANT_FIELDS } from './plant.dto.js';
-import type { Creator } from './plants.options.js';
+import { type Creator, PlantsOptions } from './plants.options.js';
 import { type PlantRecord, PlantsRepository, storageApiError } from './plants.repository.js';
-import { PlantsWriter } from './plants.writer.js';
+
+export const MAX_KEY_LENGTH = 255;
 
 /** Write ids are counted from a random start: that of another process is most likely far away. They have 64 bits. */
 let lastWriteId = randomBytes(8).readBigInt64BE() >> 1n;
@@ -28,18 +32,30 @@ export interface CreatePlantOptions {
 /** Creates plants, for the route and for code of a host. Inject it in a module that imports the store. */
 @Injectable()
 export class PlantsService implements OnModuleInit {
+  private writer: BatchWriter<PlantRecord> | undefined;
+
   /** @internal The declarations of hosts need no types of them. */
   constructor(
-    private readonly writer: PlantsWriter,
+    private readonly options: PlantsOptions,
+    private readonly pool: StorePool,
+    private readonly prisma: PrismaService,
     private readonly repository: PlantsRepository,
+    private readonly statistics: WriteStatistics,
   ) {}
 
   /**
-   * A host's test that overrides this service needs no database.
+   * Not in a provider: a host's test that overrides this service needs no database.
    * @throws MigrationError if plants cannot be created, or could be lost
    */
-  onModuleInit(): Promise<void> {
-    return this.writer.open();
+  async onModuleInit(): Promise<void> {
+    const { options, pool } = this;
+    await assertReadyForCreates(pool, options.database);
+    const shards = await findCitusShards(pool);
+    const table = shards.length === 0 ? this.repository : new CitusTable(this.prisma, pool, shards);
+    // One connection is kept for the health check.
+    const statements = Math.max(1, pool.size - 1);
+    const limits = { statements, waiting: options.writeQueueLimit, timeout: pool.timeout };
+    this.writer = new BatchWriter(table, limits, this.statistics);
   }
 
   /**
@@ -80,9 +96,21 @@ export class PlantsService implements OnModuleInit {
       if (existing) assertRepetition(record, existing);
       return answer;
     }
-    await writeOrRecognise(this.writer.opened, record);
+    if (this.writer === undefined) throw new Error(NOT_STARTED);
+    await writeOrRecognise(this.writer, record);
     return answer;
   }
+}
+
+const NOT_STARTED =
+  'The store has not started. Create plants from onApplicationBootstrap on, or after app.init(). Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
+
+/** @throws ApiError 40004 if the key cannot be stored with a plant */
+function assertIdempotencyKey(key: string): void {
+  if (key === '') throw invalidIdempotencyKey('is empty');
+  if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
+  if (!isStorableText(key))
+    throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
 }
 
 /** The row of a plant, and the plant of the answer. An absent field is null in the row, and absent in the answer. */

@@ -1,27 +1,40 @@
-import { getHeapStatistics } from 'node:v8';
-import { DatabaseOverloadedError, isLocked, isPlantRejected, PlantLeftOutError } from '../prisma/database.errors.js';
-import { charactersOf, PendingCreate, type WriteRecord } from './pending-create.js';
+import { AsyncResource } from 'node:async_hooks';
+import {
+  DatabaseOverloadedError,
+  DatabaseTimeoutError,
+  isLocked,
+  isPlantRejected,
+  PlantLeftOutError,
+} from '../prisma/database.errors.js';
 
-// Creates that arrive together share one statement and one commit. This room knows neither HTTP nor SQL.
-
-/** The most plants in one statement. With more, a commit gains little and the next plants wait longer. */
+/** Maximum number of plants in a statement. With more, a commit gains little and the next plants wait longer. */
 export const MAX_BATCH_PLANTS = 500;
-/** The most characters in one statement. A longer plant has its own statement. */
+/** Maximum number of characters in a statement. A longer plant has its own statement. */
 const MAX_BATCH_CHARACTERS = 128 * 1024;
-/** The most characters of creates without a result. Each takes two bytes, and is held here and in a statement. */
-export const MAX_PENDING_CHARACTERS = Math.floor(getHeapStatistics().heap_size_limit / 64);
-/** The most statements of one queue in flight, besides those of rejected plants: two, and slow ones. */
+/** Maximum number of statements of one queue, besides those of rejected plants: two, and slow ones. */
 const MAX_STATEMENTS_OF_QUEUE = 4;
-/** The most statements of rejected plants. Each may wait for a lock, so they take half of all at most (rounded up). */
-const MAX_REJECTED_STATEMENTS = 4;
 /** A slower statement waits for something, a row lock for example. It must not hold back the others. */
 const SLOW_STATEMENT_MS = 100;
 /** After a lost statement, the database gets so much time to come back. */
 const PAUSE_MS = 50;
 /** After a deadlock, or too long a wait for a lock, only one statement of several plants is in flight for so long. */
 const AFTER_LOCK_MS = 60_000;
-/** The part of the time limit that a statement with several plants may wait for a row lock. */
-export const LOCK_SHARE = 0.2;
+/** A create in flight gets an answer this long after its deadline. The time limit of the server ends before that. */
+const LATE_ANSWER_MS = 400;
+
+/** What the writer needs of a row. */
+interface WriteRecord {
+  readonly id: bigint;
+  /** Unique for each create: the writer recognises its own row by it. */
+  readonly writeId: bigint | null;
+}
+
+/** The number of characters of a row. */
+export function charactersOf(record: WriteRecord): number {
+  let characters = 0;
+  for (const value of Object.values(record)) if (typeof value === 'string') characters += value.length;
+  return characters;
+}
 
 /** The statements of the writer. */
 export interface WriteTable<R extends WriteRecord> {
@@ -35,23 +48,62 @@ export interface WriteTable<R extends WriteRecord> {
   isUndecided(error: unknown): boolean;
 }
 
-export interface WriteCounters {
-  created: number;
+/** What metrics show of a writer. */
+export class WriteStatistics {
+  created = 0;
   /** The creates whose statement is in flight. */
-  inFlight: number;
+  inFlight = 0;
   /** Counts the creates that wait for a statement. The writer sets it. */
-  countWaiting: () => number;
-  /** Observes each statement: its plants, and its time with the wait for a connection. */
-  observeStatement: (plants: number, milliseconds: number) => void;
+  countWaiting = (): number => 0;
+  /** Observes each statement: its plants, and its time with all waits. Metrics set it. */
+  observeStatement: (plants: number, milliseconds: number) => void = () => undefined;
 }
 
 interface WriteLimits {
-  /** If there are several, one is kept for the health check. */
-  readonly connections: number;
-  /** The most creates that may wait. */
+  /** Maximum number of statements in flight. */
+  readonly statements: number;
+  /** Maximum number of creates that wait. */
   readonly waiting: number;
   /** Milliseconds from a create to its deadline. */
   readonly timeout: number;
+}
+
+/** A create without a result. */
+class PendingCreate<R extends WriteRecord> {
+  /** The async context of the caller. */
+  readonly context = new AsyncResource('PlantStoreCreate');
+  timer: NodeJS.Timeout | undefined;
+  isSettled = false;
+  isLate = false;
+  /** The first failure of a statement that may have stored the plant. */
+  unconfirmed: Error | undefined;
+
+  constructor(
+    readonly record: R,
+    private readonly resolve: (existing: R | undefined) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  settle(existing?: R): void {
+    this.isSettled = true;
+    clearTimeout(this.timer);
+    this.resolve(existing);
+  }
+
+  /** A plant that may be stored must not fail with an error that says "nothing was written". */
+  fail(error: Error): void {
+    const { unconfirmed: cause } = this;
+    this.isSettled = true;
+    clearTimeout(this.timer);
+    this.reject(cause ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
+  }
+
+  /** Whether something may be sent for it. It fails if it is late. */
+  canGoOn(): boolean {
+    if (this.isLate && !this.isSettled)
+      this.fail(new DatabaseOverloadedError('no statement could store the plant within the time limit'));
+    return !this.isSettled;
+  }
 }
 
 /** The creates of the table, or of one shard of it, that wait for a statement. */
@@ -75,44 +127,36 @@ interface Statement<R extends WriteRecord> {
 
 /**
  * Sends the creates that arrive together in one statement with one commit. A lone create is sent at once. Creates that
- * arrive while a statement is in flight form the next one. Each create gets its own result.
+ * arrive while a statement is in flight form the next one. Each create gets its own result. This room knows neither HTTP
+ * nor SQL.
  */
 export class BatchWriter<R extends WriteRecord> {
   /** By shard. The queue that sent last comes last. */
   private readonly queues = new Map<number, Queue<R>>();
   private readonly inFlight = new Set<Statement<R>>();
-  private readonly maxStatements: number;
-  private readonly maxRejected: number;
-  private characters = 0;
   private isScheduled = false;
 
   constructor(
     private readonly table: WriteTable<R>,
     private readonly limits: WriteLimits,
-    private readonly counters: WriteCounters,
+    private readonly statistics: WriteStatistics,
   ) {
-    this.maxStatements = Math.max(1, limits.connections - 1);
-    this.maxRejected = Math.min(MAX_REJECTED_STATEMENTS, Math.ceil(this.maxStatements / 2));
-    counters.countWaiting = () => this.countWaiting();
+    statistics.countWaiting = () => this.countWaiting();
   }
 
   /**
    * Resolves when the plant is committed: with undefined, or with the stored plant that already has the id.
    * @throws DatabaseOverloadedError if too many creates wait
    */
-  async create(record: R): Promise<R | undefined> {
-    const queue = this.queueOf(record);
-    const characters = charactersOf(record);
-    this.assertRoom(queue, characters);
-    const create = new PendingCreate(record, characters, this.limits.timeout, this.onDeadline);
-    queue.waiting.push(create);
-    this.characters += characters;
-    this.schedule();
-    try {
-      return await create.result;
-    } finally {
-      this.characters -= characters;
-    }
+  create(record: R): Promise<R | undefined> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.countWaiting();
+      if (waiting >= this.limits.waiting) throw new DatabaseOverloadedError(`${waiting} creates wait for the database`);
+      const create = new PendingCreate(record, resolve, reject);
+      create.timer = setTimeout(this.endLate.bind(this, create), this.limits.timeout);
+      this.queueOf(record).waiting.push(create);
+      this.schedule();
+    });
   }
 
   private countWaiting(): number {
@@ -123,26 +167,21 @@ export class BatchWriter<R extends WriteRecord> {
 
   private queueOf(record: R): Queue<R> {
     const shard = this.table.shardOf(record);
-    let queue = this.queues.get(shard);
-    if (queue === undefined) this.queues.set(shard, (queue = { waiting: [], rejected: [], aloneUntil: 0 }));
+    const queue = this.queues.get(shard) ?? { waiting: [], rejected: [], aloneUntil: 0 };
+    this.queues.set(shard, queue);
     return queue;
   }
 
-  /** Creates that the next statement can take do not count as waiting. A lone long plant is accepted. */
-  private assertRoom(queue: Queue<R>, characters: number): void {
-    const waiting = this.countWaiting();
-    const isLong = this.characters > 0 && this.characters + characters > MAX_PENDING_CHARACTERS;
-    const sendable = this.inFlight.size < this.maxStatements && this.hasSlot(queue) ? MAX_BATCH_PLANTS : 0;
-    if (isLong || waiting >= this.limits.waiting + sendable)
-      throw new DatabaseOverloadedError(`${waiting} creates wait for the database`);
-  }
-
-  private readonly onDeadline = (create: PendingCreate<R>): void => {
+  /** Nothing more is sent after the deadline. The answer to a statement in flight may still come for a moment. */
+  private endLate(create: PendingCreate<R>): void {
+    create.isLate = true;
     const { waiting, rejected } = this.queueOf(create.record);
     const list = [waiting, rejected].find((creates) => creates.includes(create));
     list?.splice(list.indexOf(create), 1);
-    create.endLate(list === undefined);
-  };
+    const late = new DatabaseTimeoutError('the database did not answer within the time limit');
+    if (list === undefined) create.timer = setTimeout(create.fail.bind(create, late), LATE_ANSWER_MS);
+    else create.canGoOn();
+  }
 
   /** Sends after all requests of this turn of the event loop were read: their creates share a statement. */
   private schedule(): void {
@@ -155,7 +194,7 @@ export class BatchWriter<R extends WriteRecord> {
     this.isScheduled = false;
     // A queue that is added again comes last in this loop.
     for (const [shard, queue] of this.queues) {
-      const statement = this.inFlight.size < this.maxStatements ? this.next(queue) : undefined;
+      const statement = this.next(queue);
       if (statement === undefined) continue;
       this.queues.delete(shard);
       this.queues.set(shard, queue);
@@ -169,86 +208,59 @@ export class BatchWriter<R extends WriteRecord> {
    * second one goes when it carries at least as many. Rejected plants hold back no others.
    */
   private hasSlot(queue: Queue<R>): boolean {
-    let count = 0;
-    let inFlight: Statement<R> | undefined;
-    for (const statement of this.inFlight) {
-      if (statement.queue !== queue || statement.isRejected) continue;
-      count += 1;
-      if (statement.isSlow) continue;
-      if (inFlight !== undefined) return false;
-      inFlight = statement;
-    }
-    if (count === MAX_STATEMENTS_OF_QUEUE) return false;
-    if (inFlight === undefined) return true;
-    return performance.now() >= queue.aloneUntil && queue.waiting.length >= inFlight.creates.length;
+    const statements = [...this.inFlight].filter((one) => one.queue === queue && !one.isRejected);
+    const [first, second] = statements.filter(({ isSlow }) => !isSlow);
+    if (second !== undefined || statements.length === MAX_STATEMENTS_OF_QUEUE) return false;
+    if (first === undefined) return true;
+    return performance.now() >= queue.aloneUntil && queue.waiting.length >= first.creates.length;
   }
 
   /** Takes the creates of the next statement; undefined if there is none now. */
   private next(queue: Queue<R>): Statement<R> | undefined {
-    let left = this.maxRejected;
-    for (const { isRejected } of this.inFlight) left -= Number(isRejected);
-    // Rejected plants are older than those that wait.
-    const isRejected = left > 0 && queue.rejected.length > 0;
+    if (this.inFlight.size === this.limits.statements) return undefined;
+    const rejected = [...this.inFlight].filter((statement) => statement.isRejected);
+    // Rejected plants are older than those that wait. Each may wait for a lock, so they leave half of the statements.
+    const isRejected = queue.rejected.length > 0 && rejected.length < this.limits.statements / 2;
     const creates = isRejected ? queue.rejected.splice(0, 1) : this.hasSlot(queue) ? takeWaiting(queue) : [];
     return creates.length > 0 ? { queue, creates, isRejected, isSlow: false } : undefined;
   }
 
   private async write(statement: Statement<R>): Promise<void> {
+    const { inFlight, statistics } = this;
     const { length } = statement.creates;
-    this.inFlight.add(statement);
-    this.counters.inFlight += length;
-    // Where plants wait for each other's locks, many plants take their time.
-    const isPatient = length > 1 && performance.now() < statement.queue.aloneUntil;
-    const becomeSlow = (): void => {
+    const slowTimer = setTimeout(() => {
       statement.isSlow = true;
       this.schedule();
-    };
-    const slowTimer = setTimeout(becomeSlow, isPatient ? this.limits.timeout * LOCK_SHARE : SLOW_STATEMENT_MS);
-    await this.insert(statement).catch((error: unknown) => {
-      this.sortFailed(statement, error as Error);
-    });
+    }, SLOW_STATEMENT_MS);
+    const sentAt = performance.now();
+    inFlight.add(statement);
+    statistics.inFlight += length;
+    await this.insert(statement.creates).catch(this.sortFailed.bind(this, statement));
     clearTimeout(slowTimer);
-    this.counters.inFlight -= length;
-    this.inFlight.delete(statement);
+    inFlight.delete(statement);
+    statistics.inFlight -= length;
+    statistics.observeStatement(length, performance.now() - sentAt);
     // Each queue that waits gets its turn.
     if (this.countWaiting() > 0) this.schedule();
   }
 
-  private async insert({ queue, creates }: Statement<R>): Promise<void> {
-    const { counters, table } = this;
-    const sentAt = performance.now();
-    let stored: Set<string>;
-    try {
-      stored = new Set(await table.insert(creates.map(({ record }) => record)));
-    } finally {
-      counters.observeStatement(creates.length, performance.now() - sentAt);
-    }
-    counters.created += stored.size;
-    const conflicts: PendingCreate<R>[] = [];
-    for (const create of creates) {
-      if (stored.has(String(create.record.writeId))) create.settle();
-      else if (create.canGoOn()) conflicts.push(create);
-    }
-    if (conflicts.length > 0) await this.settleConflicts(queue, conflicts);
+  private async insert(creates: readonly PendingCreate<R>[]): Promise<void> {
+    const stored = new Set(await this.table.insert(creates.map(({ record }) => record)));
+    this.statistics.created += stored.size;
+    for (const create of creates) if (stored.has(String(create.record.writeId))) create.settle();
+    const conflicts = creates.filter((create) => create.canGoOn());
+    if (conflicts.length > 0) await this.settleConflicts(conflicts);
   }
 
   /** The id is taken by another plant or by an earlier statement of this create, or a trigger left the plant out. */
-  private async settleConflicts({ waiting }: Queue<R>, creates: readonly PendingCreate<R>[]): Promise<void> {
+  private async settleConflicts(creates: readonly PendingCreate<R>[]): Promise<void> {
     const plants = await this.table.findExisting(creates.map(({ record }) => record));
     for (const create of creates) {
-      const { id, writeId } = create.record;
-      const existing = plants.get(id);
-      if (existing && existing.writeId !== writeId) {
-        create.settle(existing);
-      } else if (existing) {
-        if (!create.isSettled) this.counters.created += 1;
-        create.settle();
-      } else if (create.isLeftOut) {
-        create.fail(new PlantLeftOutError());
-      } else if (create.canGoOn()) {
-        create.isLeftOut = true;
-        waiting.unshift(create);
-      }
+      const existing = plants.get(create.record.id);
+      const isOwn = existing?.writeId === create.record.writeId;
+      if (isOwn && !create.isSettled) this.statistics.created += 1;
+      if (existing === undefined) create.fail(new PlantLeftOutError());
+      else create.settle(isOwn ? undefined : existing);
     }
   }
 
@@ -267,10 +279,8 @@ export class BatchWriter<R extends WriteRecord> {
       // One that may be stored goes on until its time is up (50400).
       if (isRejected || create.unconfirmed === undefined) create.fail(error);
     }
-    const repeats = open.filter(({ isSettled }) => !isSettled);
-    if (repeats.length === 0) return;
     setTimeout(() => {
-      queue.waiting.unshift(...repeats.filter((create) => create.canGoOn()));
+      queue.waiting.unshift(...open.filter((create) => create.canGoOn()));
       this.schedule();
     }, PAUSE_MS);
   }
@@ -279,10 +289,10 @@ export class BatchWriter<R extends WriteRecord> {
 function takeWaiting<R extends WriteRecord>({ waiting }: Queue<R>): PendingCreate<R>[] {
   const isRepeat = waiting[0]?.unconfirmed !== undefined;
   let [count, length] = [0, 0];
-  for (const { characters, unconfirmed } of waiting) {
+  for (const { record, unconfirmed } of waiting) {
     // A repeated plant may fail again and again. So repeats are sent with other repeats, never with new creates.
     if (count === MAX_BATCH_PLANTS || (unconfirmed !== undefined) !== isRepeat) break;
-    length += characters;
+    length += charactersOf(record);
     if (count > 0 && length > MAX_BATCH_CHARACTERS) break;
     count += 1;
   }

@@ -1,10 +1,10 @@
 import { expect } from '@jest/globals';
 import type { INestApplication, Type } from '@nestjs/common';
 import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
-import { PlantsMetrics } from '../../../src/plants/plants.metrics.js';
 import { createApp } from '../../../src/app.js';
 import { assertNoFaults, readEnvironment } from '../../../src/config/configuration.js';
 import { ManagementServer } from '../../../src/management/management-server.js';
+import { WriteStatistics } from '../../../src/writer/batch-writer.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { portOf } from '../http/free-port.js';
 import { type Client, connectTo, expectRefusal, type RawResponse, type RequestHeaders } from '../http/request.js';
@@ -16,7 +16,7 @@ export interface Store extends Client {
   readonly managementPort: number;
   readonly errorStatus: ErrorStatus;
   readonly database: TestDatabase;
-  readonly statistics: PlantsMetrics;
+  readonly statistics: WriteStatistics;
   /** Creates that wait for a statement. */
   readonly waiting: () => number;
   /** Requests in flight are answered. */
@@ -49,7 +49,7 @@ export async function startStoreOn(
   const app = await createApp(environment, module);
   prepare(app);
   await app.listen(environment.PORT, environment.HOST);
-  const statistics = app.get(PlantsMetrics, { strict: false });
+  const statistics = app.get(WriteStatistics, { strict: false });
   return {
     ...connectTo(portOf(app.getHttpServer()), environment.BASE_PATH),
     managementPort: app.get(ManagementServer, { strict: false }).address()?.port ?? 0,
