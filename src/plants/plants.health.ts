@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { DatabaseOverloadedError, explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../prisma/database.errors.js';
+import { explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../prisma/database.errors.js';
 import { StorePool } from '../prisma/store-pool.js';
 import { DENIED_FUNCTION } from '../prisma/table-checks.js';
 import { withTimeout } from '../util/timing.js';
 import { COLUMNS, tableIn } from './plants.repository.js';
 
-const PROBE_EVERY_MS = 2000;
 const CHECK_TIMEOUT_MS = 2000;
 
 /** A create reads the columns that it writes: a look-up finds the plant that has the id. The table is $1. */
@@ -34,49 +33,37 @@ interface ProbeRow {
  */
 @Injectable()
 export class PlantsHealth {
-  /** Why the last probe failed; undefined if it did not. A probe that found all connections busy does not count. */
-  private failure: Error | undefined;
-  private probing = Promise.resolve();
-  /** The time of the next probe; Infinity while one runs. */
-  private nextProbe = 0;
+  private lastProbe = Promise.resolve();
+  private isProbing = false;
 
   /** @internal The declarations of hosts need no type of it. */
   constructor(private readonly pool: StorePool) {}
 
   /**
-   * Resolves if the database can be reached, accepts writes, and gives the role all rights that a create needs. It is
-   * asked at most every 2 seconds. Otherwise, and while all connections are in use, the last result counts.
+   * Resolves if the database can be reached, accepts writes, and gives the role all rights that a create needs. Calls
+   * that come together share one statement. While all connections are in use, the last result counts.
    *
    * @throws Error within 2 seconds. Its message is the reason without any secret; its `cause` has the details.
    */
   async check(): Promise<void> {
-    const now = performance.now();
-    if (now >= this.nextProbe) {
-      this.nextProbe = Infinity;
-      this.probing = this.probe().finally(() => (this.nextProbe = now + PROBE_EVERY_MS));
+    if (!this.isProbing && !this.pool.isBusy()) {
+      this.isProbing = true;
+      this.lastProbe = this.probe().finally(() => (this.isProbing = false));
     }
     const late = new Error(`the database did not answer within ${CHECK_TIMEOUT_MS} ms`);
-    await withTimeout(this.probing, CHECK_TIMEOUT_MS, () => late).catch((failure: unknown) => {
-      if (!this.pool.isBusy()) throw failure;
-    });
-    if (this.failure) throw this.failure;
+    await withTimeout(this.lastProbe, CHECK_TIMEOUT_MS, () => late);
   }
 
   private async probe(): Promise<void> {
-    try {
-      this.failure = await this.findFault();
-    } catch (cause) {
-      if (!(cause instanceof DatabaseOverloadedError)) this.failure = new Error(explainProbe(cause), { cause });
-    }
-  }
-
-  private async findFault(): Promise<Error | undefined> {
     const { pool } = this;
-    const [row] = await pool.execute<ProbeRow>(PROBE, [tableIn(pool.schema)], ([found]) => {
-      if (found?.isReadOnly === true) throw new ReadOnlyServerError();
+    const verify = ([row]: ProbeRow[]): void => {
+      if (row?.isReadOnly === true) throw new ReadOnlyServerError();
+    };
+    const [row] = await pool.execute<ProbeRow>(PROBE, [tableIn(pool.schema)], verify).catch((cause: unknown) => {
+      throw new Error(explainProbe(cause), { cause });
     });
-    if (row?.hasRights !== true) return new Error(LACKS_RIGHT);
-    if (row.deniedFunction === null) return undefined;
-    return new Error(`the role may not execute a function that creates need, ${row.deniedFunction}: GRANT it`);
+    if (row?.hasRights !== true) throw new Error(LACKS_RIGHT);
+    if (row.deniedFunction !== null)
+      throw new Error(`the role may not execute a function that creates need, ${row.deniedFunction}: GRANT it`);
   }
 }

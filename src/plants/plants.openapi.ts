@@ -21,11 +21,17 @@ import { REQUEST_ID_HEADER } from '../http/request-context.js';
 import { NewPlant, Plant } from './plant.dto.js';
 import { MAX_KEY_LENGTH } from './plants.service.js';
 
-const REQUEST_ID = {
-  description:
-    "The id of the request in the log of the service: the request's own `X-Request-Id` if that is a plain word, else a new one",
-  schema: { type: 'string' },
-} as const;
+const header = (type: string, description: string) => ({ description, schema: { type } });
+const REQUEST_ID = header(
+  'string',
+  "The id of the request in the log of the service: the request's own `X-Request-Id` if that is a plain word, else a new one",
+);
+const FAILURE_HEADERS: HeadersObject = {
+  'WWW-Authenticate': header('string', 'With 401xx and 40300: the challenge'),
+  Allow: header('string', 'With 40500: the one method that is offered'),
+  'Retry-After': header('integer', 'With 503xx: seconds to wait'),
+  [REQUEST_ID_HEADER]: REQUEST_ID,
+};
 
 /** The body of every failure, as a schema of OpenAPI. */
 class ErrorBody {
@@ -42,13 +48,6 @@ class ErrorBody {
   })
   message!: string;
 }
-
-/** The headers that only some failures have. */
-const FAILURE_HEADERS = [
-  { name: 'WWW-Authenticate', type: 'string', of: /^40[13]/, description: 'With 401xx and 40300: the challenge' },
-  { name: 'Allow', type: 'string', of: /^405/, description: 'With 40500: the one method that is offered' },
-  { name: 'Retry-After', type: 'integer', of: /^503/, description: 'With 503xx: seconds to wait' },
-];
 
 /** Tools send it: an empty key would be refused. */
 export const KEY_EXAMPLE = 'order-17';
@@ -105,12 +104,6 @@ export function failureResponses(
     const meanings = numbers.map((number) => `${number}: ${ERROR_CATALOGUE[number].meaning}`);
     const described = `${STATUS_CODES[status] ?? 'Error'}. ${meanings.join('; ')}`;
     const description = errorStatus === 'contract' ? 'Unexpected error on creation' : described;
-    return { status, description, headers: headersOf(numbers) };
+    return { status, description, headers: FAILURE_HEADERS };
   });
-}
-
-function headersOf(numbers: ErrorNumber[]): HeadersObject {
-  const carried = FAILURE_HEADERS.filter(({ of }) => numbers.some((number) => of.test(String(number))));
-  const headers = carried.map(({ name, type, description }) => [name, { description, schema: { type } }]);
-  return { ...(Object.fromEntries(headers) as HeadersObject), [REQUEST_ID_HEADER]: REQUEST_ID };
 }
