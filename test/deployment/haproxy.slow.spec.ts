@@ -13,7 +13,7 @@ import { createTestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
 import { accepts, freePort } from '../support/http/free-port.js';
 import { Load } from '../support/http/load.js';
-import { connectTo, type RawResponse, requestHead, TOKEN } from '../support/http/request.js';
+import { connectTo, type RawResponse, TOKEN } from '../support/http/request.js';
 import { describeWith, PlantStoreProcess } from '../support/service/process.js';
 import { startStore, type Store } from '../support/service/store.js';
 import { bearer, issueToken } from '../support/tokens/tokens.js';
@@ -21,7 +21,6 @@ import { until } from '../support/until.js';
 
 const EXECUTABLE = ['/usr/sbin/haproxy', '/usr/local/sbin/haproxy', '/usr/bin/haproxy'].find(existsSync);
 const MISSING = 'there is no HAProxy in the usual places. Install it (on Debian: apt-get install haproxy).';
-const ORIGIN = 'https://garden.example';
 const CLIENTS = 32;
 const SOME_PLANTS = 100;
 
@@ -61,17 +60,16 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'deploy/haproxy/hap
     expect(response).toMatchObject({ status: 400, headers: expected });
     expect(JSON.parse(response.body)).toEqual({ error, message: expect.stringContaining(text) });
   }
-  const expectLimited = (response: RawResponse, headers = {}): void => {
-    expectOwn(response, 50301, 'Nothing was written', { 'retry-after': '10', ...headers });
+  const expectLimited = (response: RawResponse): void => {
+    expectOwn(response, 50301, 'Nothing was written', { 'retry-after': '10' });
   };
 
   it('should hand a create on as it is, limit the requests with a token, and let another token pass', async () => {
-    await start([store, store], { TOKEN_LIMIT: '2', ADDRESS_LIMIT: '100', ORIGINS: ORIGIN });
+    await start([store, store], { TOKEN_LIMIT: '2', ADDRESS_LIMIT: '100' });
     for (let sent = 0; sent < 2; sent++) {
       const response = await create({ 'X-Request-Id': 'of-the-client' });
       const headers = { 'content-type': 'application/json', 'x-request-id': 'of-the-client' };
       expect(response).toMatchObject({ status: 200, headers, body: '{"name":"Rose","tag":"shrub"}' });
-      expect(response.headers).not.toHaveProperty('access-control-allow-origin');
     }
     for (const Authorization of [`Bearer ${TOKEN}`, `bearer  ${TOKEN}`]) expectLimited(await create({ Authorization }));
     const { headers } = await issueToken(store.database);
@@ -91,31 +89,6 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'deploy/haproxy/hap
   it('should hand nothing on to an instance that is not ready', async () => {
     await start([{ port: store.port, managementPort: await freePort() }]);
     await until(async () => (await create()).body.includes('50300'));
-  });
-
-  it('should answer preflights of the origins that it knows, and let them read each answer', async () => {
-    await start([store, store], { ORIGINS: `https://other.example ${ORIGIN}`, TOKEN_LIMIT: '1' });
-    const preflight = (Origin: string): Promise<RawResponse> => {
-      const headers = { Origin, Authorization: undefined, 'Access-Control-Request-Method': 'POST' };
-      return connectTo(port, '').raw(requestHead('OPTIONS /plants HTTP/1.1', headers));
-    };
-    const allowed = {
-      'access-control-allow-origin': ORIGIN,
-      'access-control-allow-methods': 'POST',
-      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
-    };
-    expect(await preflight(ORIGIN)).toMatchObject({ status: 204, headers: allowed });
-    const stranger = await preflight('https://stranger.example');
-    expect(stranger.status).toBe(400);
-    expect(stranger.headers).not.toHaveProperty('access-control-allow-origin');
-
-    const readable = {
-      vary: expect.stringContaining('Origin') as unknown,
-      'access-control-allow-origin': ORIGIN,
-      'access-control-expose-headers': 'Allow, Retry-After, WWW-Authenticate, X-Request-Id',
-    };
-    expect(await create({ Origin: ORIGIN })).toMatchObject({ status: 200, headers: readable });
-    expectLimited(await create({ Origin: ORIGIN }), readable);
   });
 
   it('should say what is known of a create that no instance took, and of one that an instance did not answer', async () => {

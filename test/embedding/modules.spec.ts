@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DynamicModule, Inject, Injectable, Module, type ModuleMetadata, Scope } from '@nestjs/common';
+import { type DynamicModule, Injectable, Module, type ModuleMetadata, Scope } from '@nestjs/common';
 import { APP_GUARD, LazyModuleLoader, NestFactory, REQUEST } from '@nestjs/core';
 import { PassportModule, PassportStrategy } from '@nestjs/passport';
 import { execFile } from 'node:child_process';
@@ -8,7 +8,6 @@ import { Strategy } from 'passport-http-bearer';
 import {
   BearerAuthGuard,
   PlantsAuthModule,
-  type PlantsAuthModuleOptions,
   PlantsModule,
   type PlantsModuleOptions,
   PlantsService,
@@ -67,44 +66,31 @@ describe('the guards of a store', () => {
     await host.stop();
   });
 
-  it('should protect handlers of HTTP alone', async () => {
-    const host = await Host.start({ imports: [auth] });
-    const verdict = host.app.get(BearerAuthGuard, { strict: false }).canActivate({ getType: () => 'ws' } as never);
-    await expect(verdict).rejects.toThrow('protect handlers of "ws"');
-    await host.stop();
-  });
-
   it('should not be told scopes that protect nothing', () => {
     for (const scopes of [[], ['a', 'reports.read reports.write'], [undefined]])
       expect(() => RequireScopes(...(scopes as string[]))).toThrow('RequireScopes() should have scopes such as ');
   });
 });
 
-@Injectable({ scope: Scope.REQUEST })
-class Tenant {
-  constructor(@Inject(REQUEST) readonly request: unknown) {}
-}
-@Module({ providers: [Tenant], exports: [Tenant] })
-class TenantModule {}
+@Module({})
+class EmptyModule {}
 
 describe('a module that cannot work', () => {
   const useFactory = () => ({ database: { url: database.url } });
-  const authOptions = (): PlantsAuthModuleOptions => ({ accessTokens: [TOKEN] });
-  const [ofRequest, ofTenant] = [{ inject: [REQUEST] }, { inject: [Tenant], imports: [TenantModule] }];
+  const ofRequest = { inject: [REQUEST] };
   const late = 'cannot be used:\ninject depends on the request, but must have only what is there at the start';
 
   it.each<[string, () => DynamicModule, string | RegExp]>([
     ['no PlantsAuthModule', () => storeWith({ guards: [BearerAuthGuard] }), /of the BearerAuthGuard .*BearerStrategy/],
     ['no global guard', () => storeWith({ guards: 'global' }), 'but the application has no global guard'],
     ['options of a request', () => PlantsModule.forRootAsync({ ...ofRequest, useFactory, guards: 'none' }), late],
-    ['options of a tenant', () => PlantsModule.forRootAsync({ ...ofTenant, useFactory, path: false }), late],
-    ['tokens of a tenant', () => PlantsAuthModule.forRootAsync({ ...ofTenant, useFactory: authOptions }), late],
+    ['tokens of a request', () => PlantsAuthModule.forRootAsync({ ...ofRequest, useFactory: () => ({}) }), late],
   ])('should keep the application from starting, with the reason: %s', async (_, moduleOf, reason) => {
     await expect(Host.start({ imports: [moduleOf()] })).rejects.toThrow(reason);
   });
 
   it('should fail with the first plant if it is loaded lazily', async () => {
-    const context = await NestFactory.createApplicationContext(TenantModule, { logger: false });
+    const context = await NestFactory.createApplicationContext(EmptyModule, { logger: false });
     const loaded = await context.get(LazyModuleLoader).load(() => storeWith({ path: false }));
     const creating = loaded.get(PlantsService).create(ROSE);
     await expect(creating).rejects.toThrow(/^The store has not started\. .*loaded lazily: import PlantsModule/);

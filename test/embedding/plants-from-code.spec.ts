@@ -122,9 +122,6 @@ describe('a plant in a transaction of the host', () => {
 
 const INTEGER = 'it must be an integer from -9223372036854775808 to 9223372036854775807';
 
-const cycle: Record<string, unknown> = {};
-cycle.self = [cycle];
-
 // What a request may hold is in the contract.
 describe('a plant that code gives', () => {
   const failureOf = async (plant: unknown, options = {}): Promise<ApiError> => {
@@ -134,8 +131,6 @@ describe('a plant that code gives', () => {
   };
 
   it.each<[what: string, given: unknown, faults: string]>([
-    ['a cycle', { ...ROSE, name: cycle }, 'name is an object; it must be a string'],
-    ['a function', { ...ROSE, tag: () => 'x' }, 'tag is a function; it must be a string'],
     ['a null', { ...ROSE, tag: null }, 'tag is null; it must be a string, or leave it out'],
     [
       'a number',
@@ -147,21 +142,13 @@ describe('a plant that code gives', () => {
       { id: 2n ** 63n, name: 7n },
       `id is 9223372036854775808; ${INTEGER}. name is 7; it must be a string`,
     ],
-    ['nothing', undefined, `id is missing; ${INTEGER}. name is missing; it must be a string`],
   ])('should be refused with all that is wrong with it, and not be stored: %s', async (_, given, faults) => {
     const { error, message } = await failureOf(given);
     expect([error, message]).toEqual([40003, `This is not a plant: ${faults}.`]);
   });
 
-  it.each([
-    ['U+0000', '\0', 'contains U+0000'],
-    ['half a character', '\udc00', 'half a character'],
-  ])('should be refused with a key that cannot be stored: %s', async (_, idempotencyKey, message) => {
-    const failure = await failureOf(ROSE, { idempotencyKey });
-    expect([failure.error, failure.message]).toEqual([40004, expect.stringContaining(message)]);
-  });
-
-  it('should be refused with a creator whose name cannot be stored', async () => {
+  it('should be refused with a key or a creator that cannot be stored', async () => {
+    expect(await failureOf(ROSE, { idempotencyKey: '\0' })).toMatchObject({ error: 40004 });
     const named = ['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name) => ({ name }));
     const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
     for (const creator of [...named, 'import', null])
