@@ -13,7 +13,9 @@ const RIGHTS = Object.values(COLUMNS).flatMap(([column]) =>
 );
 /** It writes nothing. So a locked table or a full disk is seen by creates alone. */
 const PROBE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly",
-  ${RIGHTS.join(' AND ')} AS "hasRights", ${DENIED_FUNCTION} AS "deniedFunction"`;
+  ${RIGHTS.join(' AND ')} AS "hasRights",
+  CASE WHEN NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'::name) THEN ${DENIED_FUNCTION} END
+    AS "deniedFunction"`;
 
 interface ProbeRow {
   readonly isReadOnly: boolean;
