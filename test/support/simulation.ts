@@ -1,25 +1,19 @@
 interface Event {
   at: number;
   readonly run: () => void;
-  /** Milliseconds after which it happens again. */
-  readonly every: number | undefined;
   readonly unref: () => Event;
   isCancelled?: boolean;
 }
 
-/** Time for code that uses the global timers by name: nothing waits, and events come in the same order in each run. Jest's own is too slow. */
+/** Time for code that uses the global timers: nothing waits, and the order is the same in each run. Jest's is too slow. */
 export class SimulatedTime {
   now = 0;
   /** In the order of their times. */
   private readonly events: Event[] = [];
 
   /** Has something happen after so many milliseconds. */
-  after(milliseconds: number, run: () => void, every?: number): Event {
-    const event: Event = { at: this.now + milliseconds, run, every, unref: () => event };
-    return this.add(event);
-  }
-
-  private add(event: Event): Event {
+  after(milliseconds: number, run: () => void): Event {
+    const event: Event = { at: this.now + milliseconds, run, unref: () => event };
     let index = this.events.length;
     while (index > 0 && (this.events[index - 1]?.at ?? 0) > event.at) index -= 1;
     this.events.splice(index, 0, event);
@@ -29,13 +23,11 @@ export class SimulatedTime {
   /** Runs `begin`, and all that follows from it. Returns the number of events; they are at most so many. */
   async run(begin: () => void, maxEvents: number): Promise<number> {
     const cancel = (event?: Event): unknown => event && Object.assign(event, { isCancelled: true });
-    const real = { setImmediate, setTimeout, setInterval, clearTimeout, clearInterval };
+    const real = { setImmediate, setTimeout, clearTimeout };
     Object.assign(globalThis, {
       setImmediate: (run: () => void) => this.after(0, run),
       setTimeout: (run: () => void, milliseconds: number) => this.after(milliseconds, run),
-      setInterval: (run: () => void, every: number) => this.after(every, run, every),
       clearTimeout: cancel,
-      clearInterval: cancel,
     });
     Object.defineProperty(performance, 'now', { value: () => this.now, configurable: true });
     try {
@@ -46,7 +38,6 @@ export class SimulatedTime {
         count += 1;
         this.now = event.at;
         event.run();
-        if (event.every !== undefined) this.add(Object.assign(event, { at: this.now + event.every }));
         // Behind all that promises have to do; cheaper than a turn of the event loop.
         await new Promise<void>((done) => {
           process.nextTick(done);

@@ -8,9 +8,6 @@ interface Link {
   readonly server: Socket;
   /** The request whose answer is to be lost went through. */
   marked: boolean;
-  /** Resolve when all that came is passed on. */
-  asked: Promise<void>;
-  sent: Promise<void>;
 }
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */
@@ -101,47 +98,42 @@ export class TcpProxy {
 
   private open(client: Socket): void {
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
-    const link: Link = { client, server, marked: false, asked: Promise.resolve(), sent: Promise.resolve() };
+    const link: Link = { client, server, marked: false };
     this.links.add(link);
-    client.on('data', (bytes) => {
-      if (this.mark !== undefined && bytes.includes(this.mark)) {
-        this.mark = undefined;
-        link.marked = true;
-      }
-      const ask = (): void => {
-        if (server.writable) server.write(bytes);
-      };
-      if (this.delay === 0) ask();
-      else link.asked = Promise.all([link.asked, setTimeout(this.delay)]).then(ask);
+    client.on('data', (bytes: Buffer) => {
+      if (this.mark === undefined || !bytes.includes(this.mark)) return;
+      this.mark = undefined;
+      link.marked = true;
     });
-    server.on('data', (bytes) => {
+    server.on('data', () => {
       if (link.marked) breakLink(link);
-      else
-        link.sent = Promise.all([link.sent, this.delay && setTimeout(this.delay)]).then(() => this.send(client, bytes));
     });
-    const end = (): void => {
-      client.destroy();
-      server.destroy();
-      this.links.delete(link);
-    };
-    client
-      .on('error', end)
-      .on('close', end)
-      .on('end', () => server.end());
-    server
-      .on('error', end)
-      .on('close', end)
-      .on('end', () => client.end());
+    this.connect(client, server, link);
+    this.connect(server, client, link, true);
     if (this.freezing > 0) client.pause();
     this.freezing = Math.max(0, this.freezing - 1);
   }
 
-  private async send(client: Socket, bytes: Buffer): Promise<void> {
-    const size = this.trickle || bytes.length;
-    for (let at = 0; at < bytes.length && client.writable; at += size) {
-      if (this.trickle > 0) await setTimeout(1);
-      client.write(bytes.subarray(at, at + size));
-    }
+  private connect(from: Socket, to: Socket, link: Link, isAnswer = false): void {
+    // Resolves when all that came is passed on.
+    let passed: Promise<unknown> = Promise.resolve();
+    const pass = async (bytes: Buffer): Promise<void> => {
+      const size = (isAnswer && this.trickle) || bytes.length;
+      for (let at = 0; at < bytes.length && to.writable; at += size) {
+        if (size < bytes.length) await setTimeout(1);
+        to.write(bytes.subarray(at, at + size));
+      }
+    };
+    const end = (): void => {
+      from.destroy();
+      to.destroy();
+      this.links.delete(link);
+    };
+    from.on('data', (bytes: Buffer) => {
+      passed = Promise.all([passed, this.delay && setTimeout(this.delay)]).then(() => pass(bytes));
+    });
+    from.on('error', end).on('close', end);
+    from.on('end', () => to.end());
   }
 }
 

@@ -8,6 +8,7 @@ import { runCommandLine } from '../../../src/cli/program.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { freePort } from '../http/free-port.js';
 import { postHead, RawConnection, type RawResponse, type RequestHeaders, TOKEN } from '../http/request.js';
+import { until } from '../until.js';
 
 /** The command line of this package, as built into dist/. */
 export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
@@ -44,7 +45,6 @@ export class PlantStoreProcess implements AsyncDisposable {
   /** The exit code, or the signal that ended it, once it has ended and all of its output has arrived. */
   readonly ended: Promise<number | NodeJS.Signals>;
   private readonly child: ChildProcessWithoutNullStreams;
-  private wake: () => void = () => undefined;
 
   constructor(args: string[], { variables, cwd = tmpdir(), script = CLI, program, detached }: ProcessOptions = {}) {
     const { PATH, HOME } = process.env;
@@ -52,13 +52,9 @@ export class PlantStoreProcess implements AsyncDisposable {
     const [file = '', ...all] = [...command, ...args];
     this.child = spawn(file, all, { cwd, env: { PATH, HOME, ...variables }, detached: detached === true });
     for (const stream of ['stdout', 'stderr'] as const)
-      this.child[stream].setEncoding('utf8').on('data', (text: string) => {
-        this[stream] += text;
-        this.wake();
-      });
+      this.child[stream].setEncoding('utf8').on('data', (text: string) => (this[stream] += text));
     this.ended = once(this.child, 'close').then(([code, signal]) => {
       this.isRunning = false;
-      this.wake();
       return (code ?? signal) as number | NodeJS.Signals;
     });
   }
@@ -89,14 +85,10 @@ export class PlantStoreProcess implements AsyncDisposable {
 
   /** Resolves to the match, once the output has one. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const match = pattern.exec(this.output);
-      if (match) return match;
-      if (!this.isRunning) throw new Error(`The process ended without printing ${pattern}:\n${this.output}`);
-      await new Promise<void>((resolve) => {
-        this.wake = resolve;
-      });
-    }
+    await until(() => pattern.test(this.output) || !this.isRunning, Infinity);
+    const match = pattern.exec(this.output);
+    if (match) return match;
+    throw new Error(`The process ended without printing ${pattern}:\n${this.output}`);
   }
 
   /** What was logged so far, one object for each line that is complete. */
