@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseEnv, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { readEnvironment } from '../../src/config/configuration.js';
 import { Environment, SECRETS } from '../../src/config/environment.js';
@@ -31,10 +31,8 @@ const variablesIn = ({ env }: Container): Variables => Object.fromEntries(env.ma
 const { api, migrate } = (documentOf('docker-compose.yml') as Compose).services;
 const scaled = (documentOf('docker-compose.scale.yml') as Compose).services;
 const pod = (documentOf('deploy/kubernetes/plant-store.yaml') as Deployment).spec.template.spec;
-const unit = read('deploy/systemd/plant-store.service');
-const inUnit = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
-const [serviceEnv = '', adminEnv = ''] = ['plant-store', 'admin'].map((name) => read(`deploy/systemd/${name}.env`));
-const ofUnit = unit.match(/(?<=^Environment=).*$/gm)?.join('\n') ?? '';
+/** The unit of systemd is on the page. */
+const inUnit = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(read('docs/install.md'))?.[1] ?? '';
 
 /** What each process that the files start has in its environment. */
 const ENVIRONMENTS: Record<string, Variables> = {
@@ -43,8 +41,6 @@ const ENVIRONMENTS: Record<string, Variables> = {
   'api of docker-compose.scale.yml': { ...api.environment, ...scaled.api.environment },
   'migrate on Kubernetes': variablesIn(pod.initContainers[0]),
   'the service on Kubernetes': variablesIn(pod.containers[0]),
-  'the service of systemd': { ...parseEnv(serviceEnv), ...parseEnv(ofUnit) },
-  'commands beside systemd': parseEnv(serviceEnv + adminEnv),
 };
 const readAs = (name: string): ReturnType<typeof readEnvironment> => {
   // A variable without a value is handed on if the caller has it; a secret's file is not here.
@@ -62,7 +58,7 @@ describe('The deployed files', () => {
       expect(names.length).toBeGreaterThan(1);
       expect(names.filter((each) => !known.includes(each) || /(?:PASSWORD|TOKENS)$/.test(each))).toEqual([]);
       expect(readAs(name).faults).toEqual([]);
-      expect(names.some((each) => each.startsWith('MIGRATION_'))).toBe(/migrate|commands/.test(name));
+      expect(names.some((each) => each.startsWith('MIGRATION_'))).toBe(name.includes('migrate'));
     },
   );
 
@@ -76,7 +72,7 @@ describe('The deployed files', () => {
     const times: [string, number][] = [
       ['api of docker-compose.yml', Number(/^5s(\d+)ms$/.exec(api.stop_grace_period)?.[1]) + 5000],
       ['the service on Kubernetes', pod.terminationGracePeriodSeconds * 1000],
-      ['the service of systemd', Number(inUnit('TimeoutStopSec')) * 1000],
+      ['systemd', Number(inUnit('TimeoutStopSec')) * 1000],
     ];
     for (const [name, time] of times) {
       const { SHUTDOWN_TIMEOUT, DRAIN_DELAY, STORAGE_TIMEOUT } = readAs(name).environment;
@@ -95,7 +91,7 @@ describe('The deployed files', () => {
     expect(scripts['start:prod']).toBe('exec node dist/main.js');
     expect(read('Dockerfile')).toContain(`\nCMD ["node", "dist/main.js"]`);
     expect(read('Dockerfile')).toContain(`image.version="${version}"`);
-    expect(inUnit('ExecStart')).toBe('/usr/bin/node node_modules/plant-store/dist/main.js');
+    expect(inUnit('ExecStart')).toBe('/usr/bin/node dist/main.js');
     for (const { image } of [...pod.initContainers, ...pod.containers]) expect(image.split(':')[1]).toBe(version);
     const local = [{ host_ip: '127.0.0.1' }];
     expect([api.ports, scaled.api.ports, scaled.haproxy.ports]).toMatchObject([local, [], local]);

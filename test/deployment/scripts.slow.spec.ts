@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { createTestDatabase } from '../support/database/test-database.js';
 import { portOf } from '../support/http/free-port.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 
@@ -83,20 +80,5 @@ describe('A script of a deployment', () => {
     expect(await check()).toEqual([1, 'asked for /readyz']);
     server.close();
     expect(await check()).toEqual([1, expect.stringContaining('ECONNREFUSED')]);
-  });
-
-  it('should run a command beside systemd with the configuration of the service and the secrets in files', async () => {
-    const database = await createTestDatabase();
-    const url = new URL(database.url);
-    const password = write('password', url.password);
-    url.password = '';
-    write('plant-store.env', `DATABASE_URL='${url.href}'\n`);
-    write('admin.env', `DATABASE_PASSWORD_FILE='${password}'\n`);
-    mkdirSync(join(folder, 'node_modules'));
-    symlinkSync(resolve('.'), join(folder, 'node_modules/plant-store'));
-    const env = { PATH: process.env.PATH, PLANT_STORE_CONFIGURATION: folder, PLANT_STORE_HOME: folder };
-    const { stderr } = await promisify(execFile)('sh', ['deploy/systemd/plant-store', 'token', 'list'], { env });
-    await database.drop();
-    expect(stderr).toContain('no access tokens yet');
   });
 });
