@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile, cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { promisify } from 'node:util';
 import { publint } from 'publint';
 import ts from 'typescript';
 import { blocksIn, linksIn, read, ROOT } from '../support/documents/documents.js';
-
-const run = promisify(execFile);
+import { expectCreated } from '../contract/contract-target.js';
+import { INSTALL_LIMIT_MS, run, startProgram } from '../packed/packed-host.js';
+import { TOKEN } from '../support/http/request.js';
 
 /** The names of the design. */
 const NAMES = `
@@ -40,9 +39,9 @@ describe('The package', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'plant-store-package-'));
-    await run('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: ROOT });
+    await run(ROOT, `npm pack --ignore-scripts --pack-destination ${folder}`);
     tarball = join(folder, (await readdir(folder))[0] ?? '');
-    await run('tar', ['-xzf', tarball, '-C', folder]);
+    await run(folder, `tar -xzf ${tarball}`);
     files = await filesIn(join(folder, 'package'));
   });
   afterAll(() => rm(folder, { recursive: true }));
@@ -67,7 +66,7 @@ describe('The package', () => {
     const pack = { tarball: new Uint8Array(await readFile(tarball)).buffer };
     expect((await publint({ pack, strict: true })).messages).toEqual([]);
     const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
-    await run(process.execPath, [attw, tarball, '--profile', 'strict']);
+    await run(ROOT, `node ${attw} ${tarball} --profile strict`);
   });
 
   it('should declare every package that the code imports', async () => {
@@ -107,5 +106,46 @@ describe('The package', () => {
     const symbol = module && checker.getSymbolAtLocation(module);
     const names = symbol ? checker.getExportsOfModule(symbol).map(({ name }) => name) : [];
     expect(names.sort()).toEqual(NAMES.trim().split(/\s+/));
+  });
+});
+
+interface Lock {
+  packages: Record<string, { version: string }>;
+}
+
+describe('npm run install:prod', () => {
+  let folder: string;
+  const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8');
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'plant-store-production-'));
+    for (const file of ['package.json', 'package-lock.json', '.npmrc', 'dist'])
+      await cp(join(ROOT, file), join(folder, file), { recursive: true });
+    await run(folder, 'npm run install:prod --prefer-offline --no-audit --no-fund', {}, INSTALL_LIMIT_MS);
+  }, INSTALL_LIMIT_MS);
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('should install the locked versions of what the service needs, and nothing of development', async () => {
+    const installed = JSON.parse(await read('node_modules/.package-lock.json')) as Lock;
+    const locked = JSON.parse(await read('package-lock.json')) as Lock;
+    for (const [path, { version }] of Object.entries(installed.packages))
+      expect([path, version]).toEqual([path, locked.packages[path]?.version]);
+    const { devDependencies } = JSON.parse(await read('package.json')) as { devDependencies: object };
+    const folders = await readdir(join(folder, 'node_modules'));
+    const development = Object.keys(devDependencies).filter((name) => folders.includes(name));
+    expect(development).toEqual(['express']);
+    for (const file of ['package.json', 'package-lock.json'])
+      expect(await read(file)).toBe(await readFile(join(ROOT, file), 'utf8'));
+  });
+
+  it('should be all that node dist/main.js needs behind a build', async () => {
+    const of = { BASE_PATH: '/api', HOST: '127.0.0.1', MANAGEMENT_PORT: '0', NODE_ENV: 'production' };
+    const variables = { ACCESS_TOKENS: TOKEN, ...of };
+    const service = await startProgram(join(folder, 'dist/main.js'), '/api', { variables, cwd: folder });
+    try {
+      expectCreated(await service.post('{"id": 1, "name": "Rose"}'), { name: 'Rose' });
+    } finally {
+      await service.stop();
+    }
   });
 });
