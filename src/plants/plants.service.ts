@@ -88,9 +88,11 @@ export class PlantsService implements OnModuleInit {
   async create(plant: NewPlant, options: CreatePlantOptions = {}): Promise<Plant> {
     const { idempotencyKey = null, creator } = options;
     if (idempotencyKey !== null) assertIdempotencyKey(idempotencyKey);
-    const fields = checkPlant(plant);
+    const { id, ...answer } = checkPlant(plant);
     if (creator !== undefined) assertCreator(creator);
-    const { record, answer } = partsOf(fields, { idempotencyKey, createdBy: creator?.name ?? null });
+    const about = { idempotencyKey, createdBy: creator?.name ?? null, writeId: (lastWriteId += 1n) };
+    // A field that is absent becomes null in the row.
+    const record = { id, ...answer, ...about } as PlantRecord;
     if ('transaction' in options) {
       const existing = await this.repository.createInTransaction(runIn(options.transaction), record);
       if (existing) assertRepetition(record, existing);
@@ -111,17 +113,6 @@ function assertIdempotencyKey(key: string): void {
   if (key.length > MAX_KEY_LENGTH) throw invalidIdempotencyKey(`has ${key.length} characters`);
   if (!isStorableText(key))
     throw invalidIdempotencyKey('contains U+0000 or half a character, which PostgreSQL cannot store');
-}
-
-/** The row of a plant, and the plant of the answer. An absent field is null in the row, and absent in the answer. */
-function partsOf(plant: NewPlant, about: Pick<PlantRecord, 'idempotencyKey' | 'createdBy'>) {
-  const record: Partial<Record<keyof PlantRecord, unknown>> = { ...about, writeId: (lastWriteId += 1n) };
-  const answer: Partial<Record<keyof NewPlant, unknown>> = {};
-  for (const field of PLANT_FIELDS) {
-    record[field] = plant[field] ?? null;
-    if (field !== 'id' && plant[field] !== undefined) answer[field] = plant[field];
-  }
-  return { record: record as PlantRecord, answer: answer as Plant };
 }
 
 /** @throws TypeError: a host or a token verifier may return any name, and the name is stored */
@@ -149,5 +140,5 @@ function assertRepetition(record: PlantRecord, existing: PlantRecord): void {
   const { id, idempotencyKey, createdBy } = record;
   const isSameKey = existing.idempotencyKey === idempotencyKey && existing.createdBy === createdBy;
   if (idempotencyKey === null || !isSameKey) throw plantExists(id);
-  if (PLANT_FIELDS.some((field) => existing[field] !== record[field])) throw idempotencyKeyReused(id);
+  if (PLANT_FIELDS.some((field) => existing[field] !== (record[field] ?? null))) throw idempotencyKeyReused(id);
 }
