@@ -11,7 +11,6 @@ import { type Client, connectTo, expectRefusal, type RawResponse, type RequestHe
 import { TcpProxy } from '../http/tcp-proxy.js';
 import { serviceVariables } from './process.js';
 
-/** A running store, on a database of its own, spoken to over its socket. */
 export interface Store extends Client {
   readonly managementPort: number;
   readonly errorStatus: ErrorStatus;
@@ -23,13 +22,10 @@ export interface Store extends Client {
   stop(): Promise<void>;
 }
 
-/** What is done with the application before it listens. */
-type Prepare = (app: INestApplication) => void;
-
 /** Starts the application as `plant-store serve` does, configured by environment variables. */
 export async function startStore(
   variables: Record<string, string> = {},
-  prepare?: Prepare,
+  prepare?: (app: INestApplication) => void,
   module?: Type,
 ): Promise<Store> {
   const database = await createTestDatabase();
@@ -41,13 +37,13 @@ export async function startStore(
 export async function startStoreOn(
   database: TestDatabase,
   variables: Record<string, string> = {},
-  prepare: Prepare = () => undefined,
+  prepare?: (app: INestApplication) => void,
   module?: Type,
 ): Promise<Store> {
   const all = { ...serviceVariables(database.url), LOG_LEVEL: 'fatal', ...variables };
   const environment = assertNoFaults(readEnvironment(all));
   const app = await createApp(environment, module);
-  prepare(app);
+  prepare?.(app);
   await app.listen(environment.PORT, environment.HOST);
   const statistics = app.get(WriteStatistics, { strict: false });
   return {
@@ -68,28 +64,14 @@ export async function startProxiedStore(variables: Record<string, string> = {}) 
   const store = await startStoreOn({ ...database, url: proxy.url }, variables);
   const create = (id: number, headers?: RequestHeaders): Promise<RawResponse> =>
     store.post(JSON.stringify({ id, name: 'Rose' }), headers);
-  /** Returns the message. */
-  const expectRefused = (response: RawResponse | undefined, error: number): string =>
-    expectRefusal(response, error, store.errorStatus);
   return {
     ...store,
     database,
     proxy,
     create,
-    expectRefused,
-    storedIds: async (): Promise<number[]> => {
-      const rows = await database.query<{ id: number }>('SELECT id::float8 AS id FROM plants ORDER BY id');
-      return rows.map(({ id }) => id);
-    },
-    expectCreated: async (id: number, headers?: RequestHeaders): Promise<void> => {
-      expect(await create(id, headers)).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
-    },
     expectNothingWritten: (response: RawResponse | undefined, error: 50300 | 50301 = 50300): void => {
-      expect(expectRefused(response, error)).toMatch('Nothing was written');
+      expect(expectRefusal(response, error, store.errorStatus)).toMatch('Nothing was written');
       expect(response?.headers['retry-after']).toMatch(/^[1-9][0-9]*$/);
-    },
-    expectUnknown: (response: RawResponse | undefined): void => {
-      expect(expectRefused(response, 50400)).toMatch('unknown');
     },
     stop: async (): Promise<void> => {
       proxy.restore();
