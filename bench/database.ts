@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -84,23 +84,12 @@ export class BenchmarkPostgres implements AsyncDisposable {
     const isSlow = delay?.kind === 'fsync';
     const environment = isSlow ? { LD_PRELOAD: await compileSlowFdatasync(home, delay.milliseconds) } : {};
     const program = { path, environment };
-    const standbyData = join(home, 'standby');
-    // A server that has been stopped leaves data that its standby can begin with.
-    if (delay?.kind === 'standby') await run('cp', ['-a', data, standbyData]);
 
     this.url = new URL(embedded.url);
     this.url.port = this.servicePort = String(await freePort());
-    const waiting = delay?.kind === 'standby' ? { synchronous_standby_names: '*' } : {};
-    const server = await startPostgres(program, data, this.url, { ...SETTINGS, ...waiting });
+    const server = await startPostgres(program, data, this.url, SETTINGS);
     this.pid = server.pid ?? 0;
     this.cleanups.push(() => stopPostgres(server));
-    if (delay?.kind === 'standby') {
-      await writeFile(join(standbyData, 'standby.signal'), '');
-      const source = `host=127.0.0.1 port=${this.url.port} user=postgres password=${this.url.password}`;
-      const url = Object.assign(new URL(this.url), { port: await freePort() });
-      const standby = await startPostgres(program, standbyData, url, { ...SETTINGS, primary_conninfo: source });
-      this.cleanups.push(() => stopPostgres(standby));
-    }
     if (delay?.kind === 'network') {
       const network = await startSlowNetwork(home, this.url.port, delay.milliseconds);
       this.servicePort = String(network.port);

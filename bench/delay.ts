@@ -7,20 +7,20 @@ import { promisify } from 'node:util';
 import { accepts, freePort } from '../test/support/http/free-port.js';
 
 /** What makes the database slower. */
-export type Delay =
-  { readonly kind: 'fsync' | 'network'; readonly milliseconds: number } | { readonly kind: 'standby' };
+export interface Delay {
+  readonly kind: 'fsync' | 'network';
+  readonly milliseconds: number;
+}
 
-/** @param text `fsync=1`, `network=3` or `standby`, as it is given to `--delay` */
+/** @param text `fsync=1` or `network=3`, as it is given to `--delay` */
 export function parseDelay(text: string): Delay {
-  if (text === 'standby') return { kind: 'standby' };
   const [, kind, milliseconds] = /^(fsync|network)=(\d+(?:\.\d+)?)$/.exec(text) ?? [];
-  if (kind === undefined) throw new RangeError('--delay should be fsync=<ms>, network=<ms> or standby');
+  if (kind === undefined) throw new RangeError('--delay should be fsync=<ms> or network=<ms>');
   return { kind: kind === 'fsync' ? 'fsync' : 'network', milliseconds: Number(milliseconds) };
 }
 
 /** For the heading of the report. */
 export function describeDelay(delay: Delay): string {
-  if (delay.kind === 'standby') return 'Every commit waits for a standby on the same machine.';
   if (delay.kind === 'fsync') return `Every \`fdatasync\` of PostgreSQL takes ${delay.milliseconds} ms longer.`;
   return `The network between service and PostgreSQL takes ${delay.milliseconds} ms each way.`;
 }
