@@ -7,12 +7,9 @@ import { PLANT_FIELDS } from '../../src/plants/plant.dto.js';
 import { PrismaClient } from '../../src/prisma/generated/client.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
-import { until } from '../support/until.js';
 
 const SCHEMA = 'Green "house"';
 const TABLE = pg.escapeIdentifier(SCHEMA) + '.plants';
-/** Much longer than an answer takes on a slow machine: one create waits for as long as the host's transaction is open. */
-const TIMEOUT = 8000;
 const ROSE = { id: 1n, name: 'Rose' };
 
 type Rows = Record<string, unknown>[];
@@ -47,7 +44,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   await new Migrator({ url: database.url, schema: SCHEMA }).migrate();
   await database.query('CREATE TABLE orders (plant_id bigint NOT NULL)');
-  host = await Host.on({ url: database.url, schema: SCHEMA, timeout: TIMEOUT });
+  host = await Host.on({ url: database.url, schema: SCHEMA });
   plants = host.app.get(PlantsService, { strict: false });
 });
 beforeEach(() => database.query(`TRUNCATE orders, plants, ${TABLE}`));
@@ -59,11 +56,6 @@ afterAll(async () => {
 const stored = (columns: string): Promise<unknown[]> => database.query(`SELECT ${columns} FROM ${TABLE} ORDER BY id`);
 
 describe('a plant in a transaction of the host', () => {
-  const post = async (id: number, key?: string): Promise<unknown> => {
-    const { status, body } = await host.create(id, { key });
-    return body.error ?? status;
-  };
-
   it.each([
     ['pg', overPg],
     ['Prisma', overPrisma],
@@ -87,24 +79,6 @@ describe('a plant in a transaction of the host', () => {
     const plant = { id: String(id), name, tag, idempotency_key: 'key', created_by: 'import' };
     expect((await stored('id, name, tag, idempotency_key, created_by'))[1]).toEqual(plant);
     expect(await database.query('SELECT plant_id FROM orders')).toEqual([{ plant_id: String(id) }]);
-  });
-
-  it.each([
-    ['ROLLBACK', 200, 40901],
-    ['COMMIT', 40901, 200],
-  ])('should hold up a create of its id over HTTP until %s, and no neighbours', async (end, waited, repeated) => {
-    const other = new pg.Client(database.url);
-    await other.connect();
-    await other.query('BEGIN');
-    await plants.create(ROSE, { transaction: other, idempotencyKey: 'key' });
-    const [first, ...neighbours] = [1, 2, 3, 4, 5].map((id) => post(id));
-    expect(await Promise.all(neighbours)).toEqual([200, 200, 200, 200]);
-    const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'`;
-    await until(async () => (await database.query(waiting)).length === 1);
-    await other.query(end);
-    await other.end();
-    expect(await first).toBe(waited);
-    expect(await post(1, 'key')).toBe(repeated);
   });
 
   it.each<[string, unknown]>([
