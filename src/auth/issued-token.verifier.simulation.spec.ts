@@ -1,16 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { setImmediate } from 'node:timers/promises';
 import { randomOf, seedsOf, SimulatedTime } from '../../test/support/simulation.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
-import { makeToken, tokenKey } from './token-format.js';
+import { makeToken, tokenDigest } from './token-format.js';
 
 const DEFAULT_SEEDS = 300;
 const TIMEOUT = 3000;
 /** The time limit of a statement. */
 const STATEMENT_MS = 1000;
+const CONNECTING_MS = 750;
 const PROMISED_MS = 2000;
 const LENGTH = 15_000;
 const MAX_EVENTS = 20_000;
+const MAX_TOKENS = 10_000;
 const TOKENS = Array.from({ length: 5 }, makeToken);
 
 /** A token, valid from the first of its changes to the second, from the third to the fourth, and so on, until it expires. */
@@ -24,7 +27,7 @@ class SimulatedToken {
     private readonly changes: readonly number[],
     readonly expiresAt: number,
   ) {
-    this.key = tokenKey(token);
+    this.key = tokenDigest(token);
   }
 
   isValid(at: number): boolean {
@@ -40,8 +43,22 @@ class SimulatedToken {
   rowAt(now: number, id: number) {
     const remaining = this.expiresAt === Infinity ? null : this.expiresAt - now;
     const state = this.isValid(now) ? 'valid' : 'revoked';
-    return { id: String(id), key: this.key, name: this.key, scopes: [], state, remaining, end: null, isUseDue: false };
+    return {
+      id: String(id),
+      digest: this.key,
+      name: this.key,
+      scopes: [],
+      state,
+      remaining,
+      end: null,
+      isUseDue: false,
+    };
   }
+}
+
+function verifierOn(execute: (sql: string, values: [digests: string[]]) => Promise<object[]>): IssuedTokenVerifier {
+  const pool = { schema: 'public', execute, onApplicationShutdown: () => undefined } as never;
+  return new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout: TIMEOUT }, pool);
 }
 
 /** Makes requests with tokens that come and go, of a database that comes and goes. Returns what went wrong. */
@@ -69,15 +86,18 @@ async function simulate(seed: number): Promise<string[]> {
     const isAway = away.filter((moment) => moment <= time.now).length % 2 === 1;
     const fails = isAway || random() < trouble;
     if (fails) troubleAt = Infinity;
-    // A database far away that does not answer, or does so late.
-    if (!isConnected) await pause(fails ? TIMEOUT : TIMEOUT / 4);
-    pool.observeWait();
     const askedAt = time.now;
+    // A database far away that does not answer, or does so late.
+    if (!isConnected) await pause(fails ? TIMEOUT : CONNECTING_MS);
     await pause(fails ? STATEMENT_MS : latency);
     // Some are deleted in place of a revocation, and written again.
     const found = tokens.filter((token, id) => keys.includes(`\\x${token.key}`) && (token.isValid(time.now) || id % 2));
     const rows = found.map((token) => token.rowAt(time.now, tokens.indexOf(token)));
-    await pause(latency);
+    // A process that stalls sees an answer late, and before its own time limit.
+    const stalls = random() < trouble / 4;
+    if (stalls) troubleAt = Infinity;
+    await pause(stalls ? TIMEOUT : latency);
+    if (stalls) troubleAt = time.now;
     inFlight -= 1;
     isConnected = !fails;
     if (fails) {
@@ -88,12 +108,7 @@ async function simulate(seed: number): Promise<string[]> {
     for (const [at, token] of found.entries()) if (rows[at]?.state === 'valid') token.confirmedAt = askedAt;
     return rows;
   };
-  const pool = { schema: 'public', execute, observeWait: () => undefined, onApplicationShutdown: () => undefined };
-  const options = { url: 'postgresql://db/plants', timeout: TIMEOUT };
-  const verifier = new IssuedTokenVerifier(
-    options,
-    pool as unknown as ConstructorParameters<typeof IssuedTokenVerifier>[1],
-  );
+  const verifier = verifierOn(execute);
 
   const request = async (): Promise<void> => {
     const token = tokens[Math.floor(random() * tokens.length)];
@@ -101,7 +116,7 @@ async function simulate(seed: number): Promise<string[]> {
     const begin = time.now;
     const fault = (text: string): void => void faults.push(`${token.key.slice(0, 4)} ${begin} to ${time.now}: ${text}`);
     const verdict = verifier.verify(token.token);
-    const isKnown = begin < token.confirmedAt + PROMISED_MS && begin < token.expiresAt - STATEMENT_MS;
+    const isKnown = begin < token.confirmedAt + PROMISED_MS && begin < token.expiresAt - CONNECTING_MS - STATEMENT_MS;
     if (isKnown && verdict instanceof Promise) fault('waited, though it was confirmed');
     const outcome = await Promise.resolve(verdict).catch((error: unknown) => error);
     const { now } = time;
@@ -125,4 +140,30 @@ describe(IssuedTokenVerifier.name, () => {
     const seeds = seedsOf(Number(process.env.SIMULATION_SEEDS ?? DEFAULT_SEEDS));
     for (const seed of seeds) expect([seed, ...(await simulate(seed))]).toEqual([seed]);
   }, 3_600_000);
+
+  it('should look up ten thousand together, refuse more, and hold up no token that is known', async () => {
+    const [known = ''] = TOKENS;
+    const row = { digest: tokenDigest(known), name: 'known', scopes: [], state: 'valid', remaining: null };
+    const asked: number[] = [];
+    let answer = Promise.resolve();
+    const verifier = verifierOn(async (_sql, [digests]) => {
+      asked.push(digests.length);
+      await answer;
+      return digests.includes(`\\x${row.digest}`) ? [row] : [];
+    });
+    const principal = { name: 'known', scopes: [] };
+    expect(await verifier.verify(known)).toEqual(principal);
+    let end: () => void = () => undefined;
+    answer = new Promise((resolve) => (end = resolve));
+    const first = verifier.verify(makeToken());
+    await setImmediate();
+    // Two requests with one token are one look-up.
+    const tokens = Array.from({ length: MAX_TOKENS }, makeToken);
+    const wrong = [String(tokens[0]), ...tokens].map((token) => Promise.resolve(verifier.verify(token)));
+    await expect(verifier.verify(makeToken())).rejects.toMatchObject({ error: 50301 });
+    expect(verifier.verify(known)).toEqual(principal);
+    end();
+    expect(new Set([await first, ...(await Promise.all(wrong))])).toEqual(new Set([undefined]));
+    expect(asked).toEqual([1, 1, MAX_TOKENS]);
+  });
 });

@@ -9,7 +9,7 @@ import { assertMigrated } from '../prisma/table-checks.js';
 import { quote, rootReasonOf } from '../util/text.js';
 import { withTimeout } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
-import { ISSUED_TOKEN, TOKEN_PREFIX, tokenKey } from './token-format.js';
+import { ISSUED_TOKEN, TOKEN_PREFIX, tokenDigest } from './token-format.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 import { TOKEN_STATE, tokenTable, type TokenState } from './tokens.service.js';
 
@@ -20,14 +20,13 @@ const FRESH_MS = 1000;
 /** Short, as one silent connection holds all look-ups. Connecting has the whole time limit of a request. */
 const ANSWER_TIMEOUT_MS = 1000;
 const RETRY_MS = 100;
-const MAX_WAITING = 10_000;
+const MAX_TOKENS_OF_STATEMENT = 10_000;
 /** Last uses are exact to this time, and a token that was used is in use for so long. */
 const MINUTE_MS = 60_000;
 
 interface TokenRow extends Principal {
-  /** Null if the database has none of the tokens: that is one row. */
-  readonly id: string | null;
-  readonly key: string;
+  readonly id: string;
+  readonly digest: string;
   readonly state: TokenState;
   /** Milliseconds until it expires by the clock of the database; null if it never does. */
   readonly remaining: number | null;
@@ -42,6 +41,12 @@ interface KnownToken extends Readonly<{ principal: Principal; askedAt: number; e
   isBeingRenewed: boolean;
 }
 
+/** What one statement asks for, and its answer; undefined if it failed. */
+interface LookUp {
+  readonly digests: Set<string>;
+  readonly answer: Promise<TokenRow[] | undefined>;
+}
+
 /**
  * Accepts issued tokens that are neither expired nor revoked. It remembers what the database answered. Tokens to look
  * up go together, in one statement at a time, so a flood of wrong ones holds up nobody, and no answer replaces a newer
@@ -49,20 +54,18 @@ interface KnownToken extends Readonly<{ principal: Principal; askedAt: number; e
  */
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
-  /** By digest. The oldest answer comes first. */
+  /** By digest. */
   private readonly known = new Map<string, KnownToken>();
-  /** What gets the answer for each look-up that waits, with the digest of its token. */
-  private readonly waiting = new Map<(row: TokenRow | undefined) => void, string>();
-  private running: Promise<void> | undefined;
-  /** When the last statement was sent. */
-  private askedAt = -Infinity;
+  private next: LookUp | undefined;
+  /** Settles when the next statement may go. */
+  private previous: Promise<unknown> = Promise.resolve();
   private recordAt = -Infinity;
   /** Why the last look-up failed. */
   private failure: string | undefined;
 
   constructor(
     private readonly options: IssuedTokensOptions,
-    private readonly pool: Pick<UrlPool, 'execute' | 'observeWait' | 'onApplicationShutdown' | 'schema'> = new UrlPool({
+    private readonly pool: Pick<UrlPool, 'execute' | 'onApplicationShutdown' | 'schema'> = new UrlPool({
       ...options,
       // The second is for the time in which a silent one is being closed.
       size: 2,
@@ -71,18 +74,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }),
   ) {
     super();
-    // Connecting may take long, so an answer is as old as its statement.
-    pool.observeWait = () => (this.askedAt = performance.now());
   }
 
-  /** Without the check, requests would get 50300. A missing right is no error: static tokens and JWTs work. */
+  /** Without the check, requests would get 50300. */
   async onModuleInit(): Promise<void> {
     const { url, password, schema } = this.options;
     const database = parseDatabaseUrl(url, password, schema);
-    await withConnection(database, async (query) => {
-      await assertMigrated(query, database);
-      await query(`SELECT FROM ${tokenTable(database.schema)} LIMIT 0`).catch(this.logFailure);
-    });
+    await withConnection(database, (query) => assertMigrated(query, database));
   }
 
   onApplicationShutdown(): Promise<void> {
@@ -102,87 +100,83 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       if (token.startsWith(TOKEN_PREFIX)) noteRefusal(request, `An access token was refused. ${found}`);
       return undefined;
     }
-    const key = tokenKey(token);
-    const known = this.known.get(key);
+    const digest = tokenDigest(token);
+    const known = this.known.get(digest);
     const now = performance.now();
-    if (!known || now >= known.askedAt + MAX_AGE_MS || now >= known.expiresAt) return this.lookUp(key, request);
+    if (!known || now >= known.askedAt + MAX_AGE_MS || now >= known.expiresAt) return this.decide(digest, request);
     if (now >= known.askedAt + FRESH_MS && !known.isBeingRenewed) {
       known.isBeingRenewed = true;
-      this.lookUp(key).catch(() => undefined);
+      this.decide(digest).catch(() => undefined);
     }
     return known.principal;
   }
 
-  private async lookUp(key: string, request?: unknown): Promise<Principal | undefined> {
-    if (this.waiting.size >= MAX_WAITING && !this.known.has(key))
-      throw overloaded(new Error(`${MAX_WAITING} look-ups of access tokens wait`));
+  private async decide(digest: string, request?: unknown): Promise<Principal | undefined> {
     const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
-    let settle: (row: TokenRow | undefined) => void = () => undefined;
-    const answer = new Promise<TokenRow | undefined>((resolve) => (settle = resolve));
-    this.waiting.set(settle, key);
-    this.running ??= this.run();
     const late = (): Error => new DatabaseTimeoutError(this.failure ?? `no answer came within ${timeout} ms`);
-    const row = await withTimeout(answer, timeout, late).finally(() => this.waiting.delete(settle));
+    const row = await withTimeout(this.find(digest, performance.now() + timeout), timeout, late);
     if (row?.state === 'valid') return principalOf(row);
-    const ended = row?.state === 'revoked' ? 'was revoked' : 'has expired';
-    const found = row && `${quote(row.name)} with the id ${String(row.id)} ${ended} at ${String(row.end)}`;
+    const found = row && `${quote(row.name)} with the id ${row.id} is ${row.state} since ${String(row.end)}`;
     noteRefusal(request, `An access token was refused. ${found ?? 'The database does not have it'}`);
     return undefined;
   }
 
-  private async run(): Promise<void> {
-    while (this.waiting.size > 0) {
-      // Later look-ups wait for the next statement: this one may read before they come.
-      const batch = [...this.waiting];
-      try {
-        const rows = await this.find([...new Set(batch.map(([, key]) => key))]);
-        for (const [settle, key] of batch) {
-          this.waiting.delete(settle);
-          this.remember(key, rows.get(key));
-          settle(rows.get(key));
-        }
-        if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again');
-        this.failure = undefined;
-        await this.recordUses([...rows.values()]);
-      } catch (error) {
-        this.logFailure(error);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
-    this.running = undefined;
+  private async find(digest: string, deadline: number): Promise<TokenRow | undefined> {
+    // Not the statement that runs: it may have read before this request came.
+    const { digests, answer } = (this.next ??= this.prepareLookUp());
+    if (digests.size >= MAX_TOKENS_OF_STATEMENT && !this.known.has(digest))
+      throw overloaded(new Error(`${digests.size} access tokens wait for a look-up`));
+    digests.add(digest);
+    const rows = await answer;
+    if (rows === undefined && performance.now() < deadline) return this.find(digest, deadline);
+    return rows?.find((row) => row.digest === digest);
   }
 
-  /**
-   * Throws on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away.
-   */
-  private async find(keys: readonly string[]): Promise<Map<string, TokenRow>> {
+  private prepareLookUp(): LookUp {
+    const digests = new Set<string>();
+    const answer = this.previous.then(() => {
+      this.next = undefined;
+      return this.lookUp([...digests]);
+    });
+    this.previous = answer.then((rows) => rows && this.recordUses(rows));
+    return { digests, answer };
+  }
+
+  /** Fails on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away. */
+  private async lookUp(digests: readonly string[]): Promise<TokenRow[] | undefined> {
     // Times are numbers here: PostgreSQL before 17 cannot subtract infinity. A row written by hand may lack scopes.
     const sql = `SELECT token.*,
         pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly"
       FROM (VALUES (1)) AS always LEFT JOIN (
-        SELECT id::text AS id, encode(digest, 'hex'::text) AS key, name, COALESCE(scopes, '{}') AS scopes,
+        SELECT id::text AS id, encode(digest, 'hex'::text) AS digest, name, COALESCE(scopes, '{}') AS scopes,
           (EXTRACT(EPOCH FROM expires_at) - EXTRACT(EPOCH FROM clock_timestamp()))::float8 * 1000::float8 AS remaining,
           ${TOKEN_STATE} AS state, COALESCE(revoked_at, expires_at)::text AS "end",
           COALESCE(last_used_at < clock_timestamp() - interval '1 minute', true) AS "isUseDue"
         FROM ${tokenTable(this.pool.schema)} WHERE digest = ANY($1::bytea[])) AS token ON true`;
-    const rows = await this.pool.execute<TokenRow>(sql, [keys.map((key) => `\\x${key}`)], ([row]) => {
-      if (row?.isReadOnly === true) throw new ReadOnlyServerError();
-    });
-    // A process that stalls may see the answer before its own time limit.
-    if (performance.now() > this.askedAt + MAX_AGE_MS) throw new DatabaseTimeoutError('the answer came too late');
-    return new Map(rows.filter(({ id }) => id !== null).map((row) => [row.key, row]));
-  }
-
-  private remember(key: string, row: TokenRow | undefined): void {
-    const { askedAt } = this;
-    this.known.delete(key);
-    if (row?.state === 'valid') {
-      const expiresAt = askedAt + (row.remaining ?? Infinity);
-      this.known.set(key, { principal: principalOf(row), askedAt, expiresAt, isBeingRenewed: false });
-    }
-    for (const [unused, { askedAt: usedAt }] of this.known) {
-      if (usedAt > askedAt - MINUTE_MS) break;
-      this.known.delete(unused);
+    const askedAt = performance.now();
+    try {
+      const rows = await this.pool.execute<TokenRow>(sql, [digests.map((digest) => `\\x${digest}`)], ([row]) => {
+        if (row?.isReadOnly === true) throw new ReadOnlyServerError();
+      });
+      // Connecting took long, or this process stalled.
+      if (performance.now() > askedAt + MAX_AGE_MS) return undefined;
+      if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again');
+      this.failure = undefined;
+      for (const digest of digests) this.known.delete(digest);
+      for (const row of rows.filter(({ state }) => state === 'valid')) {
+        const expiresAt = askedAt + (row.remaining ?? Infinity);
+        this.known.set(row.digest, { principal: principalOf(row), askedAt, expiresAt, isBeingRenewed: false });
+      }
+      for (const [unused, { askedAt: usedAt }] of this.known)
+        if (usedAt < askedAt - MINUTE_MS) this.known.delete(unused);
+      return rows;
+    } catch (error) {
+      const reason = rootReasonOf(error) + (lacksPrivilege(error) ? ': plant-store migrate gives the right' : '');
+      const meanwhile = 'Until they can, requests with them wait, and are then answered with 50300';
+      if (reason !== this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reason}. ${meanwhile}`);
+      this.failure = reason;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      return undefined;
     }
   }
 
@@ -197,13 +191,6 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       this.logger.warn(`The last use of access tokens cannot be recorded: ${rootReasonOf(error)}`);
     });
   }
-
-  private readonly logFailure = (error: unknown): void => {
-    const reason = rootReasonOf(error) + (lacksPrivilege(error) ? ': plant-store migrate gives the right' : '');
-    const meanwhile = 'Until they can, requests with them wait, and are then answered with 50300';
-    if (reason !== this.failure) this.logger.warn(`Access tokens cannot be looked up: ${reason}. ${meanwhile}`);
-    this.failure = reason;
-  };
 }
 
 function principalOf({ name, scopes }: TokenRow): Principal {

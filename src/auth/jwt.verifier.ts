@@ -3,7 +3,7 @@ import type { JWTPayload } from 'jose';
 import { credentialUndecided } from '../errors/api-error.js';
 import { escapeControls, quote, reasonOf } from '../util/text.js';
 import { type JwtOptions, URL_ALONE } from './auth.options.js';
-import { tokenKey } from './token-format.js';
+import { tokenDigest } from './token-format.js';
 import { MAX_PRINCIPAL_NAME_LENGTH, noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
 type Jose = typeof import('jose');
@@ -52,7 +52,7 @@ export class JwtVerifier extends TokenVerifier {
 
   verify(token: string, request?: unknown): Promise<Principal | undefined> | Principal | undefined {
     if (!JWT.test(token)) return undefined;
-    const found = this.cache.get(tokenKey(token));
+    const found = this.cache.get(tokenDigest(token));
     return found && Date.now() < found.until ? found.principal : this.verifyJwt(token, request);
   }
 
@@ -119,7 +119,7 @@ export class JwtVerifier extends TokenVerifier {
     const until = Math.min((exp + TOLERANCE_S) * 1000, Date.now() + CACHE_MS);
     const [oldest] = this.cache.keys();
     if (oldest !== undefined && this.cache.size >= MAX_CACHED) this.cache.delete(oldest);
-    this.cache.set(tokenKey(token), { principal, until });
+    this.cache.set(tokenDigest(token), { principal, until });
     return principal;
   }
 

@@ -15,11 +15,11 @@ export class StaticTokenVerifier extends TokenVerifier {
 
   constructor(tokens: readonly string[]) {
     super();
-    this.digests = tokens.map(tokenDigest);
+    this.digests = tokens.map((token) => Buffer.from(tokenDigest(token)));
   }
 
   verify(token: string): Principal | undefined {
-    const candidate = tokenDigest(token);
+    const candidate = Buffer.from(tokenDigest(token));
     // All digests have the same length and each is compared, so the time says nothing about a token.
     const found = this.digests.filter((digest) => timingSafeEqual(digest, candidate));
     return found.length > 0 ? STATIC_PRINCIPAL : undefined;

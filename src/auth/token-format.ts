@@ -33,13 +33,8 @@ export function makeToken(): string {
   return `${TOKEN_PREFIX}${random.join('')}`;
 }
 
-/** The digest that is stored. Nobody can turn it back into the token. */
-export function tokenDigest(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
-}
-
-/** The digest as text, for maps. */
-export function tokenKey(token: string): string {
+/** The digest that is stored, in hexadecimal digits. Nobody can turn it back into the token. */
+export function tokenDigest(token: string): string {
   return hash('sha256', token, 'hex');
 }
 

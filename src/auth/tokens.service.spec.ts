@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
 import { TcpProxy } from '../../test/support/http/tcp-proxy.js';
 import { UrlPool } from '../prisma/store-pool.js';
-import { ISSUED_TOKEN, makeToken, tokenKey, tokenNameFault, withoutTokens } from './token-format.js';
+import { ISSUED_TOKEN, makeToken, tokenDigest, tokenNameFault, withoutTokens } from './token-format.js';
 import { CREATE_PLANTS } from './scopes.js';
 import { TokensService } from './tokens.service.js';
 
@@ -12,7 +12,7 @@ const KNOWN_DIGEST = 'f44ffa3e926e30d2b11e010bd06dfa76428be5bee592ff81fcd96f520f
 
 describe('The format of an issued token', () => {
   it('should be that of what was made, now and before, and of nothing else', () => {
-    expect([ISSUED_TOKEN.test(KNOWN), tokenKey(KNOWN)]).toEqual([true, KNOWN_DIGEST]);
+    expect([ISSUED_TOKEN.test(KNOWN), tokenDigest(KNOWN)]).toEqual([true, KNOWN_DIGEST]);
     const made = Array.from({ length: 1000 }, makeToken);
     expect([new Set(made).size, made.filter((token) => !ISSUED_TOKEN.test(token))]).toEqual([1000, []]);
     for (const other of [KNOWN.slice(0, -1), `${KNOWN}0`, `${KNOWN}\n`, `x${KNOWN}`, KNOWN.replace('1', '-')])

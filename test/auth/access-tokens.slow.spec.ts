@@ -131,8 +131,8 @@ it('Tokens and digests should be in no log, answer, metric or list of processes;
   for (const line of [
     'An access token was refused. It has 43 characters, should be plant_ and 38 letters and digits',
     'An access token was refused. It has 3 characters, and is none of those that this service knows',
-    `An access token was refused. "gardener" with the id ${right.id} was revoked at 2`,
-    `An access token was refused. "expired" with the id ${expired.id} has expired at 2`,
+    `An access token was refused. "gardener" with the id ${right.id} is revoked since 2`,
+    `An access token was refused. "expired" with the id ${expired.id} is expired since 2`,
     'An access token was refused. The database does not have it',
     'its scopes are "plants:look openid", should include plants:create',
   ])

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
-import { makeToken, tokenKey } from '../../src/auth/token-format.js';
+import { makeToken, tokenDigest } from '../../src/auth/token-format.js';
 import { UrlPool } from '../../src/prisma/store-pool.js';
 import { giveTo } from '../../src/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
@@ -123,7 +123,7 @@ describe('A synchronous standby that is away', () => {
 
 it('A token should be confirmed after a restart, and by no standby, which may not hear of a revocation', async () => {
   const token = makeToken();
-  await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenKey(token)}')`);
+  await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenDigest(token)}')`);
   const way = await TcpProxy.start(server.url());
   const verifier = new IssuedTokenVerifier({ url: way.url, timeout: 1000 });
   const isAccepted = (): Promise<boolean> => Promise.resolve(verifier.verify(token)).then(Boolean, () => false);
@@ -182,7 +182,7 @@ describe('A way to a server', () => {
     proxy.delay = 100;
     const [token, wrong] = [makeToken(), makeToken()];
     await server.query(
-      `INSERT INTO access_tokens (name, digest, scopes) VALUES ('far', '\\x${tokenKey(token)}', '{plants:create}')`,
+      `INSERT INTO access_tokens (name, digest, scopes) VALUES ('far', '\\x${tokenDigest(token)}', '{plants:create}')`,
     );
     const store = await startStoreOn({ url: far } as Store['database'], { STORAGE_TIMEOUT: '9000' });
     const verdict = async (one: string): Promise<unknown> => errorOf(await store.post(NO_PLANT, bearer(one)));

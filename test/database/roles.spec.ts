@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { Logger } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { makeToken } from '../../src/auth/token-format.js';
 import { Migrator } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
@@ -114,7 +115,9 @@ describe('A database with one role that owns the tables and another one for the 
 
   it('should have the rights of the service again after each run, and in each schema', async () => {
     await database.query(`REVOKE ALL ON plants, access_tokens FROM ${QUOTED}`);
-    await using service = await PlantStoreProcess.serve(urlAs(SERVICE), { DATABASE_PASSWORD: PASSWORD });
+    const variables = { DATABASE_PASSWORD: PASSWORD, STORAGE_TIMEOUT: '1000' };
+    await using service = await PlantStoreProcess.serve(urlAs(SERVICE), variables);
+    expect((await service.post('{}', bearer(makeToken())))?.body).toMatch('50300');
     await service.printed(/Access tokens cannot be looked up: permission denied .*plant-store migrate/);
     for (const [command, url] of [
       ['migrate', urlAs(SERVICE)],

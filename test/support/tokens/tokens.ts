@@ -31,7 +31,7 @@ export async function issueToken(
   const [row] = await database.query<{ id: number }>(
     `INSERT INTO access_tokens (name, digest, scopes, expires_at)
      VALUES ($1, $2, $3, CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END) RETURNING id::float8 AS id`,
-    [name, tokenDigest(token), scopes, expires ?? null],
+    [name, `\\x${tokenDigest(token)}`, scopes, expires ?? null],
   );
   return { token, id: Number(row?.id), headers: bearer(token) };
 }
