@@ -1,7 +1,7 @@
-import { IsIn, IsOptional, isString, IsUrl, ValidateNested } from 'class-validator';
+import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, IsUrl, Matches, ValidateNested } from 'class-validator';
 import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
-import { accessTokensFault } from './static-token.verifier.js';
+import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 const SERVER = { protocols: ['http', 'https'], require_protocol: true, require_tld: false, allow_underscores: true };
@@ -14,11 +14,10 @@ export const IsIssuer = IsUrl(
 export const IsJwksUrl = IsUrl(URL_ALONE, {
   message: '$property must be a URL such as https://id.example.com/keys, without user and fragment',
 });
-const IsAudience = Rule((audience) =>
-  [audience].flat().length > 0 && [audience].flat().every((one) => isString(one) && one !== '')
-    ? undefined
-    : 'must be what the "aud" of JWTs for this service has: a string that is not empty, or an array of such',
-);
+export const AreAccessTokens = Matches(ACCESS_TOKEN, {
+  each: true,
+  message: 'each of $property must have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end',
+});
 
 export const AUTH_MODULE = 'PlantsAuthModule';
 
@@ -36,7 +35,8 @@ class Jwt {
   @IsIssuer
   issuer!: string;
   /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
-  @IsAudience
+  @IsString({ each: true })
+  @IsNotEmpty({ each: true })
   audience!: string | readonly string[];
   /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
   @IsOptional()
@@ -53,7 +53,9 @@ export type JwtOptions = OptionsOf<Jwt, 'issuer' | 'audience'>;
 
 export class PlantsAuthOptions {
   /** Static bearer tokens of at least 20 characters. Their only scope is `plants:create`. @defaultValue none */
-  @Rule(tokensFault)
+  @IsOptional()
+  @ArrayNotEmpty()
+  @AreAccessTokens
   accessTokens?: readonly string[] | undefined;
   /** The database of the tokens that `plant-store token` issues. @defaultValue none */
   @IsOptional()
@@ -80,17 +82,9 @@ export function authOptionsOf(given: unknown): PlantsAuthOptions {
   return assertValid(options, AUTH_MODULE);
 }
 
-/** Messages name tokens by position only. A token is required if nothing else says which tokens are valid. */
-function tokensFault(tokens: unknown, { issuedTokens, jwt, verifier }: PlantsAuthOptions): string | undefined {
-  if (tokens === undefined && [issuedTokens, jwt, verifier].some((other) => other !== undefined)) return undefined;
-  if (Array.isArray(tokens) && tokens.length > 0) return accessTokensFault(tokens);
-  return 'must be an array of at least one token; or give issuedTokens, jwt, or a verifier';
-}
-
-function verifierFault(verifier: unknown, options: PlantsAuthOptions): string | undefined {
-  if (verifier === undefined) return undefined;
-  const others = (['accessTokens', 'issuedTokens', 'jwt'] as const).filter((name) => options[name] !== undefined);
-  if (others.length > 0) return `must not be given beside ${others.join(' and ')}`;
-  if (typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function') return undefined;
-  return 'must be an object with a method verify: extend TokenVerifier';
+function verifierFault(verifier: unknown, { accessTokens, issuedTokens, jwt }: PlantsAuthOptions): string | undefined {
+  const hasOthers = (accessTokens ?? issuedTokens ?? jwt) !== undefined;
+  const isVerifier = typeof (Object(verifier) as Partial<TokenVerifier>).verify === 'function';
+  if (hasOthers ? verifier === undefined : isVerifier) return undefined;
+  return 'must extend TokenVerifier and stand alone; or else give accessTokens, issuedTokens or jwt';
 }

@@ -4,8 +4,7 @@ import { BEARER_TOKEN, tokenDigest } from './token-format.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 
 /** Node.js reads at most 16 KiB of headers, so a much longer token could never be sent. */
-const ACCESS_TOKEN = new RegExp(`^(?=.{20,8192}$)${BEARER_TOKEN}$`);
-const SHOULD = 'should have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end';
+export const ACCESS_TOKEN = new RegExp(`^(?=.{20,8192}$)${BEARER_TOKEN}$`);
 
 /** All static tokens share this name, as they have none of their own. */
 const STATIC_PRINCIPAL: Principal = Object.freeze({ name: 'static', scopes: Object.freeze([CREATE_PLANTS]) });
@@ -24,14 +23,4 @@ export class StaticTokenVerifier extends TokenVerifier {
     const found = this.digests.filter((digest) => timingSafeEqual(digest, candidate));
     return found.length > 0 ? STATIC_PRINCIPAL : undefined;
   }
-}
-
-/** Explains why these are no access tokens, by position and without the tokens; undefined if they are. */
-export function accessTokensFault(tokens: readonly unknown[]): string | undefined {
-  const faults = tokens.flatMap((token, index) =>
-    typeof token === 'string' && ACCESS_TOKEN.test(token)
-      ? []
-      : `token ${index + 1} of ${tokens.length} is too short, too long or cannot be sent as a bearer token, ${SHOULD}`,
-  );
-  return faults.length > 0 ? faults.join('; ') : undefined;
 }

@@ -83,7 +83,7 @@ describe(readEnvironment.name, () => {
     // What could not be read is not called missing.
     [{ NODE_ENV: 'production', DATABASE_URL_FILE: '/dev/null' }, 'DATABASE_URL_FILE must name a file with the secret'],
     [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS_FILE must name a file that can be read (ENOENT)'],
-    [{ ACCESS_TOKENS: `${TOKEN} hunter2` }, 'ACCESS_TOKENS: token 2 of 2 is too short'],
+    [{ ACCESS_TOKENS: `${TOKEN} hunter2` }, 'each of ACCESS_TOKENS must have 20 to 8192 letters, digits and'],
     [
       { DATABASE_URL: 'postgresql://u:hunter2@db/a?sslmode=of' },
       'DATABASE_URL must have an sslmode or a PGSSLMODE out',

@@ -5,7 +5,6 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { accessTokensFault } from '../auth/static-token.verifier.js';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { ExplainedError, messageIfThrows, quote } from '../util/text.js';
 import { Environment, SECRETS } from './environment.js';
@@ -74,7 +73,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
   const environment = plainToInstance(Environment, texts);
   const errors = validateSync(environment, { skipMissingProperties: true, stopAtFirstError: true });
   for (const { property, constraints = {} } of errors) {
-    faults.push(`${Object.values(constraints).join()}${foundIn(texts[property] ?? '')}`);
+    faults.push(Object.values(constraints).join() + foundIn(property, texts[property] ?? ''));
     Reflect.set(environment, property, Reflect.get(new Environment(), property));
   }
   faults.push(...findConflicts(environment, new Set(given)));
@@ -88,7 +87,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
 
 /** The rules between variables, and those whose faults class-validator cannot word. */
 function findConflicts(environment: Environment, given: ReadonlySet<string>): string[] {
-  const { ACCESS_TOKENS, DRAIN_DELAY, MANAGEMENT_PORT, NODE_ENV, PORT, SHUTDOWN_TIMEOUT } = environment;
+  const { DRAIN_DELAY, MANAGEMENT_PORT, NODE_ENV, PORT, SHUTDOWN_TIMEOUT } = environment;
   const faults: string[] = [];
   // The embedded database is for one developer, so the listener stays local.
   if (NODE_ENV !== 'production' && !given.has('DATABASE_URL') && !given.has('HOST')) environment.HOST = '127.0.0.1';
@@ -99,8 +98,6 @@ function findConflicts(environment: Environment, given: ReadonlySet<string>): st
     const fault = url === undefined ? undefined : messageIfThrows(() => parseDatabaseUrl(url, password));
     if (fault !== undefined) faults.push(`${name}_URL ${fault}`);
   }
-  const tokensFault = accessTokensFault(ACCESS_TOKENS);
-  if (tokensFault !== undefined) faults.push(`ACCESS_TOKENS: ${tokensFault}`);
   if (given.has('JWT_ISSUER') !== given.has('JWT_AUDIENCE'))
     faults.push('JWT_ISSUER and JWT_AUDIENCE must be set together, or both be left out');
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT must be another one than PORT');
@@ -114,9 +111,9 @@ function isSet(text: string | undefined): text is string {
   return text !== undefined && text.trim() !== '';
 }
 
-/** No secret comes here, but a URL with an @ may hold a password. */
-function foundIn(text: string): string {
-  return text.includes('@') ? '' : ` (it is ${quote(text)})`;
+/** A URL with an @ may hold a password. */
+function foundIn(name: string, text: string): string {
+  return SECRETS.includes(name) || text.includes('@') ? '' : ` (it is ${quote(text)})`;
 }
 
 /** Whether both are equal once each has lost one letter at most. */

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { IsBoolean, IsIn, Matches } from 'class-validator';
-import { IsIssuer, IsJwksUrl } from '../auth/auth.options.js';
+import { AreAccessTokens, IsIssuer, IsJwksUrl } from '../auth/auth.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import {
   DEFAULT_BODY_LIMIT,
@@ -52,6 +52,7 @@ export class Environment {
   @Integer(1, DAY_MS)
   STORAGE_TIMEOUT = DEFAULT_STORAGE_TIMEOUT;
   @Read((text) => text.split(/[\s,]+/).filter(Boolean))
+  @AreAccessTokens
   ACCESS_TOKENS: readonly string[] = [];
   @IsIssuer
   JWT_ISSUER?: string;
