@@ -57,7 +57,7 @@ export class TokensService {
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
        VALUES ($1::text, $2::bytea, $3::text[], now(), now() + $4::float8 * interval '1 second')
        RETURNING ${COLUMNS}, 'valid'::text AS state`,
-      [name, tokenDigest(token), scopes, seconds === Infinity ? null : seconds],
+      [name, `\\x${tokenDigest(token)}`, scopes, seconds === Infinity ? null : seconds],
     )) as [TokenRecord];
     return { token, record };
   }
