@@ -1,6 +1,5 @@
 import pg from 'pg';
 import type { Query } from '../prisma/connection.js';
-import { isUndecided } from '../prisma/database.errors.js';
 import type { StorePool } from '../prisma/store-pool.js';
 import { ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
@@ -17,7 +16,6 @@ const COLUMNS = `id::float8 AS id, name, COALESCE(scopes, '{}') AS scopes, creat
 /** An access token without its digest. */
 export interface TokenRecord {
   readonly id: number;
-  /** A label that several tokens may have. */
   readonly name: string;
   readonly scopes: readonly string[];
   readonly createdAt: Date;
@@ -28,21 +26,11 @@ export interface TokenRecord {
   readonly state: TokenState;
 }
 
-/** A token, which is shown only now, and its record. */
-export interface NewToken {
-  readonly token: string;
-  readonly record: TokenRecord;
-}
-
 export function tokenTable(schema: string): string {
   return `${pg.escapeIdentifier(schema)}.access_tokens`;
 }
 
-/**
- * Creates, lists and revokes access tokens, each in a single statement. Its moments are those of the database, and
- * `infinity` is never: Prisma's delegates know neither. Citus refuses volatile functions in a change, so no state
- * there.
- */
+/** Each call is one statement. Prisma's delegates read `infinity` as null, and take the clock of this process. */
 export class TokensService {
   private readonly table: string;
 
@@ -50,8 +38,12 @@ export class TokensService {
     this.table = tokenTable(pool.schema);
   }
 
-  /** @param seconds until it expires, by the clock of the database; Infinity: it never does */
-  async create(name: string, scopes: readonly string[], seconds: number): Promise<NewToken> {
+  /** @param seconds until it expires; Infinity if it never does */
+  async create(
+    name: string,
+    scopes: readonly string[],
+    seconds: number,
+  ): Promise<{ token: string; record: TokenRecord }> {
     const token = makeToken();
     const [record] = (await this.query(
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
@@ -67,24 +59,20 @@ export class TokensService {
     return this.find('true');
   }
 
-  /**
-   * Revokes the token with this id, or all valid tokens with this name. Returns them, or the ended ones.
-   * @throws ExplainedError if there is no such token
-   */
+  /** Revokes the token with this id, or all valid ones with this name. A repetition returns the ended ones. */
   async revoke(nameOrId: string): Promise<TokenRecord[]> {
     // A name is never an id.
     const isMeant = '(name = $1::text OR id::text = $1::text)';
+    // Citus refuses volatile functions in a change, so the state is not asked.
     const revoked = await this.query(
       `UPDATE ${this.table} SET revoked_at = now()
        WHERE ${isMeant} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
        RETURNING ${COLUMNS}, 'revoked'::text AS state`,
       [nameOrId],
     );
-    if (revoked.length > 0) return revoked.sort(({ id: one }, { id: other }) => one - other);
-    const ended = await this.find(isMeant, [nameOrId]);
-    if (ended.length > 0) return ended;
-    const found = `there is no access token with the ${/^\d+$/.test(nameOrId) ? 'id' : 'name'} ${quote(nameOrId)}`;
-    throw new ExplainedError(`${found}. See plant-store token list for those that there are`);
+    const found = revoked.length > 0 ? revoked : await this.find(isMeant, [nameOrId]);
+    if (found.length > 0) return found;
+    throw new ExplainedError(`there is no access token ${quote(nameOrId)}: plant-store token list shows all`);
   }
 
   private find(where: string, values?: readonly unknown[]): Promise<TokenRecord[]> {
@@ -95,16 +83,10 @@ export class TokensService {
     );
   }
 
-  private async query(sql: string, values?: readonly unknown[]): Promise<TokenRecord[]> {
-    try {
-      return await this.pool.execute<TokenRecord>(sql, values);
-    } catch (cause) {
-      const reason = rootReasonOf(cause);
-      if (!isUndecided(cause))
-        throw new ExplainedError(`access tokens cannot be used: ${reason}. Nothing was changed`, { cause });
-      const found = `outcome unknown, see plant-store token list: the database did not confirm the change (${reason})`;
-      throw new ExplainedError(`${found}. Nobody has a token that it made: revoke it`, { cause });
-    }
+  private query(sql: string, values?: readonly unknown[]): Promise<TokenRecord[]> {
+    return this.pool.execute<TokenRecord>(sql, values).catch((cause: unknown) => {
+      throw new ExplainedError(`access tokens cannot be used: ${rootReasonOf(cause)}`, { cause });
+    });
   }
 }
 

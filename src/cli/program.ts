@@ -5,7 +5,6 @@ import { assertInstalled, buildCommit, packageVersion } from '../config/package-
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
 import { defaultText, Environment, SECRETS } from '../config/environment.js';
 import { exitCodeOf, printError } from '../server/process.js';
-import { print } from './output.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;
@@ -90,7 +89,9 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
   const { Migrator } = await import('../prisma/migrator.js');
   const applied = await new Migrator({ ...owner, schema }).migrate();
   const { schemaDescription } = parseDatabaseUrl(owner.url, owner.password, schema);
-  await print(`${schemaDescription}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}`);
+  process.stdout.write(
+    `${schemaDescription}: ${applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date'}\n`,
+  );
 }
 
 /** Prints the document that the service would serve. It connects to nothing. */
@@ -101,5 +102,5 @@ async function printOpenApi(): Promise<void> {
   const { createApp } = await import('../app.js');
   const { createOpenApiDocument } = await import('../server/openapi.js');
   const document = createOpenApiDocument(await createApp(environment), environment);
-  await print(JSON.stringify(document, null, 2));
+  process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { SCOPE, tokenNameFault } from '../auth/token-format.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
-import { type NewToken, type TokenRecord, TokensService } from '../auth/tokens.service.js';
+import { type TokenRecord, TokensService } from '../auth/tokens.service.js';
 import { STATEMENT_TIMEOUT_MS, withConnection } from '../prisma/connection.js';
 import { parseDatabaseUrl, schemaFault } from '../prisma/database-url.js';
 import { assertMigrated } from '../prisma/table-checks.js';
@@ -10,19 +10,17 @@ import { UrlPool } from '../prisma/store-pool.js';
 import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
 import { printError } from '../server/process.js';
-import { print, table } from './output.js';
+import { escapeControls } from '../util/text.js';
 
 /** Months have no fixed length, so there is no unit for them. */
 const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
-const DEFAULT_SECONDS = 90 * 86_400;
-const MAX_SECONDS = 100 * 365 * 86_400;
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
 interface Options {
   readonly schema?: string;
   readonly scope?: readonly string[];
   /** In seconds. */
-  readonly expires?: number;
+  readonly expires: number;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -33,21 +31,23 @@ export function addTokenCommands(program: Command): void {
   token
     .command('create')
     .description('make a token and print it, alone, to standard output, this once: only its digest is stored')
-    .argument('<name>', '1 to 100 letters, digits and ._@/:+-; a label that several tokens may have', parseName)
+    .argument('<name>', '1 to 100 letters, digits and ._@/:+-; a label that several tokens may have', (name) =>
+      checked(name, 'A name', tokenNameFault(name)),
+    )
     .option('--scope <scope>', `${CREATE_PLANTS} if not given; may be repeated, for scopes of a host`, collectScopes)
-    .option('--expires <time>', 'how long it is valid: 30m, 12h, 90d, 1y or never; 90d if not given', parseExpiry)
+    .addOption(
+      new Option('--expires <time>', 'how long it is valid: 30m, 12h, 90d, 1y or never')
+        .argParser(parseExpiry)
+        .default(parseExpiry('90d'), '90d'),
+    )
     .addOption(schemaOption())
-    .action(async (name: string, { scope = [CREATE_PLANTS], expires = DEFAULT_SECONDS, schema }: Options) => {
-      await withTokens(schema, async (tokens) => printToken(await tokens.create(name, scope, expires)));
-    });
+    .action(createToken);
   token
     .command('list')
     .description('list all tokens, also ended ones, but not what clients send')
     .addOption(schemaOption())
     .action(async ({ schema }: Options) => {
-      const records = await withTokens(schema, (tokens) => tokens.list());
-      await print(tokenTable(records));
-      if (records.length === 0) printError('There are no access tokens yet. Create one: plant-store token create NAME');
+      print(await withTokens(schema, (tokens) => tokens.list()));
     });
   token
     .command('revoke')
@@ -55,7 +55,7 @@ export function addTokenCommands(program: Command): void {
     .argument('<name|id>', 'the name or the id of the token')
     .addOption(schemaOption())
     .action(async (nameOrId: string, { schema }: Options) => {
-      await print(tokenTable(await withTokens(schema, (tokens) => tokens.revoke(nameOrId))));
+      print(await withTokens(schema, (tokens) => tokens.revoke(nameOrId)));
     });
 }
 
@@ -64,8 +64,6 @@ export function schemaOption(): Option {
   const option = new Option('--schema <name>', "the PostgreSQL schema of the store, instead of the URL's");
   return option.argParser((name) => checked(name, 'It', schemaFault(name)));
 }
-
-const parseName = (name: string): string => checked(name, 'A name', tokenNameFault(name));
 
 function checked(text: string, what: string, fault: string | undefined): string {
   if (fault === undefined) return text;
@@ -80,10 +78,10 @@ function collectScopes(text: string, others: readonly string[] = []): string[] {
 
 function parseExpiry(text: string): number {
   if (text === 'never') return Infinity;
-  const [, count, unit = ''] = /^(\d{1,10})([mhdy])$/.exec(text) ?? [];
+  const [, count, unit = ''] = /^([1-9]\d{0,3})([mhdy])$/.exec(text) ?? [];
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? NaN);
-  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
-  throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, of 100y at most, or never.');
+  if (seconds > 0) return seconds;
+  throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, or never.');
 }
 
 /** Runs work on the tokens of DATABASE_URL, or else of the embedded database of this folder. */
@@ -101,37 +99,45 @@ async function withTokens<T>(schema: string | undefined, work: (tokens: TokensSe
 }
 
 async function localUrl(): Promise<string> {
-  const url = await readFile(LOCAL_URL_FILE, 'utf8').catch(() => '');
-  if (url !== '') return url.trim();
-  throw new ConfigurationError([
-    'DATABASE_URL: is missing, should be the URL of the PostgreSQL database of the service; ' +
-      `no service with an embedded one was started in this folder (no ${LOCAL_URL_FILE})`,
-  ]);
+  const url = await readFile(LOCAL_URL_FILE, 'utf8').catch(() => undefined);
+  if (url !== undefined) return url.trim();
+  const found = `no service with an embedded one was started in this folder (no ${LOCAL_URL_FILE})`;
+  throw new ConfigurationError([`DATABASE_URL is missing: it must be that of the database of the service; ${found}`]);
 }
 
-/**
- * Prints the records to standard error first, and then the token alone to standard output. If that fails, the user
- * knows which token to revoke.
- */
-async function printToken({ token, record }: NewToken): Promise<void> {
-  printError(tokenTable([record]));
-  if (!record.scopes.includes(CREATE_PLANTS))
-    printError(`As it lacks the scope ${CREATE_PLANTS}, it cannot create plants.`);
+/** Prints the record to standard error, and the token alone to standard output, for scripts. */
+async function createToken(name: string, { scope = [CREATE_PLANTS], expires, schema }: Options): Promise<void> {
+  const { token, record } = await withTokens(schema, (tokens) => tokens.create(name, scope, expires));
+  printError(tableOf([record]));
+  if (!scope.includes(CREATE_PLANTS)) printError(`As it lacks the scope ${CREATE_PLANTS}, it cannot create plants.`);
   printError('The token is shown this once: only a digest of it is stored.');
-  const advice = `Nobody has the new access token ${record.name}: plant-store token revoke ${record.id}`;
-  await print(token, advice);
+  process.stdout.write(`${token}\n`);
 }
 
-function tokenTable(records: readonly TokenRecord[]): string {
+function print(records: readonly TokenRecord[]): void {
+  process.stdout.write(`${tableOf(records)}\n`);
+}
+
+/** Rows written by hand may hold control characters, so each cell is escaped. */
+function tableOf(records: readonly TokenRecord[]): string {
   const utc = (time: Date): string => `${time.toISOString().slice(0, -5)}Z`;
   const rows = records.map(({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }) => [
     String(id),
-    name,
-    scopes.join(',') || '-',
+    escapeControls(name),
+    escapeControls(scopes.join()) || '-',
     utc(createdAt),
     expiresAt ? utc(expiresAt) : 'never',
     lastUsedAt ? utc(lastUsedAt) : '-',
     state,
   ]);
-  return table([HEADER, ...rows]);
+  const table = [HEADER, ...rows];
+  const widths = HEADER.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n');
 }

@@ -31,7 +31,6 @@ describe(runCommandLine.name, () => {
     ['token create static', 'A name must not be static or jwt, nor begin with jwt:', 'token create'],
     ['token create a --scope a"b', 'A scope has no white space, quotes', 'token create'],
     ['token create a --expires soon', "argument 'soon' is invalid. It should be a time such as 30m", 'token create'],
-    ['token create a --expires 101y', "argument '101y' is invalid", 'token create'],
   ])('should refuse %j, say what is right, and exit with 2', async (command, reason, usage) => {
     const { code, stdout, stderr } = await outcomeOfCommandLine(command);
     expect([code, stdout]).toEqual([2, '']);
@@ -61,7 +60,7 @@ describe(runCommandLine.name, () => {
       /^PORT must/m,
       /^DATABSE_URL is no/m,
     ],
-    ['token list', {}, /^DATABASE_URL: is missing.* no service .* was started in this folder/m],
+    ['token list', {}, /^DATABASE_URL is missing.* no service .* was started in this folder/m],
     ['migrate', {}, /^DATABASE_URL is missing/m],
   ])('should exit with 78 from %s with %j, and name all that is wrong', (command, variables, ...reasons) =>
     expectBadConfiguration(command, variables, ...reasons),
@@ -80,6 +79,11 @@ describe('plant-store token', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
+    // Defaults under which pg and Prisma would read other moments.
+    await database.query(`DO $$ BEGIN
+      EXECUTE format('ALTER DATABASE %I SET timezone TO "Asia/Kolkata"', current_database());
+      EXECUTE format('ALTER DATABASE %I SET datestyle TO "German"', current_database());
+    END $$`);
   });
   afterAll(() => database.drop());
 
@@ -153,9 +157,9 @@ describe('plant-store token', () => {
     const ended = (await run('revoke', 'shop')).stdout.match(/^\d+ +shop .*$/gm);
     expect(ended?.map((line) => line.split(' ').at(-1))).toEqual(['revoked', 'revoked', 'expired']);
     expect(await stored('shop')).toMatchObject([{ revoked: true }, { revoked: true }, { revoked: null }]);
-    await fail('revoke nobody', 'there is no access token with the name "nobody". See plant-store token list');
+    await fail('revoke nobody', 'there is no access token "nobody": plant-store token list');
     for (const id of ['4711', '9'.repeat(30)])
-      await fail(`revoke ${id}`, `there is no access token with the id "${id}". See plant-store token list`);
+      await fail(`revoke ${id}`, `there is no access token "${id}": plant-store token list`);
   });
 
   it('should show no terminal what was written by hand, no digest, and each token only once', async () => {

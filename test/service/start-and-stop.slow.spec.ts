@@ -62,11 +62,9 @@ describe('plant-store', () => {
 
   // Only there is a file that is always full.
   (process.platform === 'linux' ? it : it.skip).each([
-    ['token create unread | :', 1, /^ID .*^\d+ +unread .* valid$.*^plant-store: .*EPIPE.* token revoke \d+$/ms],
-    ['openapi >/dev/full', 1, /^plant-store: standard output cannot be written to \(ENOSPC/],
-    // Its reader has read enough.
-    ['token list | :', 0, /^$/],
-  ])('should end %j with %i, and name a token that nobody has', async (command, expected, told) => {
+    ['token create unread | :', 1, /^ID .*^\d+ +unread .* valid$.*EPIPE/ms],
+    ['openapi >/dev/full', 1, /ENOSPC/],
+  ])('should end %j with %i, after the id of a token that nobody has', async (command, expected, told) => {
     // `pipefail` is the shell's way to the code of the command itself.
     const script = `set -o pipefail; '${process.execPath}' '${CLI}' ${command}`;
     const variables = { DATABASE_URL: database.url };
