@@ -56,7 +56,7 @@ export async function createApp(environment: Environment, module: Type = AppModu
       `A client connection was refused: ${environment.MAX_CONNECTIONS} are open, as many as MAX_CONNECTIONS allows`,
     );
   });
-  if (environment.DOCS) serveSwaggerUi(app, createOpenApiDocument(app, environment));
+  if (environment.DOCS === 'on') serveSwaggerUi(app, createOpenApiDocument(app, environment));
   return app;
 }
 

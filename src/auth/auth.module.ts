@@ -32,12 +32,13 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
     },
     {
       provide: TokenVerifier,
-      useFactory: async ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) => {
-        // Where it cannot be loaded, each JWT would be refused.
-        if (jwt) await loadJose();
-        const own = [accessTokens && new StaticTokenVerifier(accessTokens), issued, jwt && new JwtVerifier(jwt)];
-        return verifier ?? new TokenVerifierChain(own.filter((one) => one !== undefined));
-      },
+      useFactory: async ({ accessTokens, jwt, verifier }: PlantsAuthOptions, issued?: IssuedTokenVerifier) =>
+        verifier ??
+        new TokenVerifierChain([
+          ...(accessTokens ? [new StaticTokenVerifier(accessTokens)] : []),
+          ...(issued ? [issued] : []),
+          ...(jwt ? [new JwtVerifier(jwt, await loadJose())] : []),
+        ]),
       inject: [PlantsAuthOptions, IssuedTokenVerifier],
     },
   ],

@@ -1,5 +1,5 @@
 import { isURL } from 'class-validator';
-import type { JWTPayload } from 'jose';
+import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { credentialUndecided } from '../errors/api-error.js';
 import { escapeControls, quote, reasonOf } from '../util/text.js';
 import { type JwtOptions, URL_ALONE } from './auth.options.js';
@@ -46,7 +46,10 @@ export class JwtVerifier extends TokenVerifier {
   /** By digest, so that a memory dump shows fewer tokens. */
   private readonly cache = new Map<string, Readonly<{ principal: Principal; until: number }>>();
 
-  constructor(private readonly options: JwtOptions) {
+  constructor(
+    private readonly options: JwtOptions,
+    private readonly jose: Jose,
+  ) {
     super();
   }
 
@@ -57,18 +60,24 @@ export class JwtVerifier extends TokenVerifier {
   }
 
   private async verifyJwt(token: string, request: unknown): Promise<Principal | undefined> {
+    const { decodeJwt, decodeProtectedHeader, errors } = this.jose;
     const since = performance.now();
-    const jose = await loadJose();
     let fault: string | undefined;
     let pause = 0;
     try {
-      fault = faultWithoutKeys(token, this.options, jose);
-      if (fault === undefined) return this.cachePrincipal(token, await this.verifySignature(token, jose));
+      fault = faultWithoutKeys(decodeProtectedHeader(token), decodeJwt(token), this.options);
+      if (fault === undefined) return this.cachePrincipal(token, await this.verifySignature(token));
     } catch (error) {
-      if (error instanceof IssuerError || error instanceof jose.errors.JWKSInvalid) throw error;
-      fault = signatureFault(error, token, jose);
-      if (error instanceof jose.errors.JWKSNoMatchingKey)
-        pause = await this.pauseUntilFetch(jose.decodeProtectedHeader(token).kid, since);
+      if (error instanceof IssuerError || error instanceof errors.JWKSInvalid) throw error;
+      // The messages of jose may repeat parts of the token, so its codes are used.
+      fault = error instanceof errors.JOSEError ? error.code : reasonOf(error);
+      const { kid } = decodeProtectedHeader(token);
+      if (error instanceof errors.JWSSignatureVerificationFailed)
+        fault = `it was not signed with the key ${quote(kid ?? 'without a name')}`;
+      if (error instanceof errors.JWKSNoMatchingKey) {
+        fault = `kid is ${quote(kid ?? 'without a name')}, should be that of a key of the issuer`;
+        pause = await this.pauseUntilFetch(kid, since);
+      }
     }
     noteRefusal(request, `A JWT was refused: ${fault}`);
     if (pause > 0) throw credentialUndecided(new Error(fault), pause);
@@ -82,35 +91,33 @@ export class JwtVerifier extends TokenVerifier {
     return Math.max(1, Math.ceil((this.nextFetchAt - performance.now()) / 1000));
   }
 
-  private async verifySignature(token: string, jose: Jose): Promise<JWTPayload> {
-    this.keySet ??= this.openKeySet(jose);
+  private async verifySignature(token: string): Promise<JWTPayload> {
+    const { decodeProtectedHeader, errors, jwtVerify } = this.jose;
+    this.keySet ??= this.openKeySet();
     const keys = await this.keySet.catch((error: unknown) => {
       this.keySet = undefined;
       throw error;
     });
     const { issuer, audience } = this.options;
     const rules = { issuer, audience: [audience].flat(), algorithms: ALGORITHMS, clockTolerance: TOLERANCE_S };
-    const isNamed = jose.decodeProtectedHeader(token).kid !== undefined;
-    const verify = async (): Promise<JWTPayload> => {
-      try {
-        return (await jose.jwtVerify(token, keys, rules)).payload;
-      } catch (error) {
+    const isNamed = decodeProtectedHeader(token).kid !== undefined;
+    try {
+      return (await jwtVerify(token, keys, rules)).payload;
+    } catch (error) {
+      if (isNamed && error instanceof errors.JWKSMultipleMatchingKeys) {
         // Several keys may have the same name (RFC 7517, section 4.5). Without a name, it would be a guess.
-        if (!isNamed || !(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error;
         for await (const key of error) {
-          const verified = await jose.jwtVerify(token, key, rules).catch(() => undefined);
+          const verified = await jwtVerify(token, key, rules).catch(() => undefined);
           if (verified) return verified.payload;
         }
-        throw new jose.errors.JWSSignatureVerificationFailed();
+        throw new errors.JWSSignatureVerificationFailed();
       }
-    };
-    return verify().catch(async (error: unknown) => {
       // jose fetches keys again for an unknown `kid`. Without a `kid`, a new key looks like a forged signature.
-      const isForged = error instanceof jose.errors.JWSSignatureVerificationFailed;
+      const isForged = error instanceof errors.JWSSignatureVerificationFailed;
       if (!isForged || isNamed || keys.coolingDown) throw error;
       await keys.reload();
-      return verify();
-    });
+      return (await jwtVerify(token, keys, rules)).payload;
+    }
   }
 
   private cachePrincipal(token: string, { sub = '', exp = 0, ...claims }: JWTPayload): Principal {
@@ -123,7 +130,8 @@ export class JwtVerifier extends TokenVerifier {
     return principal;
   }
 
-  private async openKeySet({ createRemoteJWKSet, customFetch }: Jose): Promise<KeySet> {
+  private async openKeySet(): Promise<KeySet> {
+    const { createRemoteJWKSet, customFetch } = this.jose;
     return createRemoteJWKSet(new URL(this.options.jwksUrl ?? (await this.discoverJwksUrl())), {
       cacheMaxAge: KEYS_MAX_AGE_MS,
       cooldownDuration: FETCH_MS,
@@ -172,9 +180,11 @@ export class JwtVerifier extends TokenVerifier {
 }
 
 /** Checks a JWT without keys. Most wrong tokens fail here, so they cause no fetch of keys. */
-function faultWithoutKeys(token: string, options: JwtOptions, jose: Jose): string | undefined {
-  const { alg = '', typ } = jose.decodeProtectedHeader(token);
-  const { iss, aud, sub, exp, nbf = 0, cnf } = jose.decodeJwt(token);
+function faultWithoutKeys(
+  { alg = '', typ }: ProtectedHeaderParameters,
+  { iss, aud, sub, exp, nbf = 0, cnf }: JWTPayload,
+  options: JwtOptions,
+): string | undefined {
   const now = Math.floor(Date.now() / 1000);
   const [earliest, latest] = [now - TOLERANCE_S, now + TOLERANCE_S];
   const audiences: unknown[] = [options.audience].flat();
@@ -195,14 +205,6 @@ function faultWithoutKeys(token: string, options: JwtOptions, jose: Jose): strin
   return name && `${name} is ${found === undefined ? 'missing' : quote(shown)}, should be ${expected}`;
 }
 
-/** Explains a failed verification. The messages of jose may repeat parts of the token, so its codes are used. */
-function signatureFault(error: unknown, token: string, { decodeProtectedHeader, errors }: Jose): string {
-  const kid = (): string => quote(decodeProtectedHeader(token).kid ?? 'without a name');
-  if (error instanceof errors.JWKSNoMatchingKey) return `kid is ${kid()}, should be that of a key of the issuer`;
-  if (error instanceof errors.JWSSignatureVerificationFailed) return `it was not signed with the key ${kid()}`;
-  return error instanceof errors.JOSEError ? error.code : reasonOf(error);
-}
-
 function isStorableSubject(sub: unknown): boolean {
   if (typeof sub !== 'string' || sub === '' || `jwt:${sub}`.length > MAX_PRINCIPAL_NAME_LENGTH) return false;
   return sub.isWellFormed() && escapeControls(sub) === sub;
@@ -210,11 +212,6 @@ function isStorableSubject(sub: unknown): boolean {
 
 /** `scope` has words separated by spaces (RFC 8693, section 4.2). Some issuers send a list, or call it `scp`. */
 function scopesOf({ scope, scp }: JWTPayload): string[] {
-  const wordsOf = (claim: unknown): string[] =>
-    Array.isArray(claim)
-      ? claim.filter((one) => typeof one === 'string')
-      : typeof claim === 'string'
-        ? claim.split(' ')
-        : [];
-  return [...new Set([...wordsOf(scope), ...wordsOf(scp)])].filter((word) => word !== '');
+  const words = [scope, scp].flat().flatMap((claim) => (typeof claim === 'string' ? claim.split(' ') : []));
+  return [...new Set(words)].filter((word) => word !== '');
 }

@@ -7,25 +7,19 @@ const REQUIRED_SCOPES = 'plant-store:required-scopes';
 export const CREATE_PLANTS = 'plants:create';
 
 /**
- * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. Several decorators of
- * one handler add up. The scopes of a handler replace those of its controller, and an overriding method needs its own.
- * Without this decorator any valid token is accepted. **Without `BearerAuthGuard` it has no effect, and nothing
- * warns.**
+ * Requires scopes for a handler, or for all handlers of a controller. A token needs all of them. The scopes of a
+ * handler replace those of its controller. Without this decorator any valid token is accepted. **Without
+ * `BearerAuthGuard` it has no effect, and nothing warns.**
  *
  * @param scopes at least one, of visible ASCII characters without quotes and backslashes, such as `orders:read`
  * @throws TypeError if there is no scope, or one has other characters
  */
 export function RequireScopes(...scopes: readonly string[]): ClassDecorator & MethodDecorator {
-  const isScope = (scope: unknown): boolean => typeof scope === 'string' && SCOPE.test(scope);
-  if (scopes.length === 0 || !scopes.every(isScope))
+  if (scopes.length === 0 || !scopes.every((scope) => SCOPE.test(scope)))
     throw new TypeError(
-      'RequireScopes() should have scopes such as orders:read: visible ASCII characters without quotes and backslashes',
+      'RequireScopes() should have scopes such as orders:read, without white space, quotes and backslashes',
     );
-  return (target: object, _name?: string | symbol, method?: { value?: unknown }) => {
-    const of = method?.value ?? target;
-    const others = (Reflect.getOwnMetadata(REQUIRED_SCOPES, of) ?? []) as readonly string[];
-    Reflect.defineMetadata(REQUIRED_SCOPES, [...new Set([...others, ...scopes])], of);
-  };
+  return SetMetadata(REQUIRED_SCOPES, scopes);
 }
 
 /** The scopes of a handler, or else of its controller. A context that a host makes may have neither. */

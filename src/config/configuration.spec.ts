@@ -40,11 +40,11 @@ describe(readEnvironment.name, () => {
     [{ ...ISSUER, JWT_JWKS_URL: 'http://my_keys:80/keys?of=a' }, { JWT_JWKS_URL: 'http://my_keys:80/keys?of=a' }],
     [
       { ERROR_STATUS: 'Semantic', DOCS: 'Off', NODE_ENV: 'test' },
-      { ERROR_STATUS: 'semantic', DOCS: false },
+      { ERROR_STATUS: 'semantic', DOCS: 'off' },
     ],
     // Compose passes a variable that is not set as an empty one.
     [{ MAX_CONNECTIONS: ' ', DATABASE_URL_FILE: '' }, { MAX_CONNECTIONS: 10_000 }],
-    [{}, { HOST: '127.0.0.1', DOCS: true }],
+    [{}, { HOST: '127.0.0.1', DOCS: 'on' }],
     [{ DATABASE_URL: 'postgresql://db/plants' }, { HOST: '0.0.0.0' }],
   ])('should read %j as %j', (variables, environment) => {
     expect(readEnvironment(variables)).toMatchObject({ environment, faults: [], warnings: [] });
@@ -58,7 +58,7 @@ describe(readEnvironment.name, () => {
     ['STORAGE_TIMEOUT', ['0', '-1'], 'must not be less than 1'],
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a b', '/%61', '/../a', '/a/.', '/a?b'], 'must be a path such as'],
     ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000'], 'must be an IP address or a host name, without'],
-    ['DOCS', ['constructor', 'ON!', 'true'], 'must be on or off'],
+    ['DOCS', ['constructor', 'ON!', 'true'], 'must be one of the following values: on, off'],
     ['LOG_LEVEL', [`a\u001b\n${'b'.repeat(99)}`], 'must be one of the following values: fatal, error, warn, info,'],
     [
       'JWT_ISSUER',
@@ -82,7 +82,7 @@ describe(readEnvironment.name, () => {
     [{ NODE_ENV: 'Production' }, 'DATABASE_URL is missing: in production'],
     // What could not be read is not called missing.
     [{ NODE_ENV: 'production', DATABASE_URL_FILE: '/dev/null' }, 'DATABASE_URL_FILE must name a file with the secret'],
-    [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS_FILE must name a file that can be read (ENOENT)'],
+    [{ ACCESS_TOKENS_FILE: '/hunter2' }, 'ACCESS_TOKENS_FILE must name a file with the secret (ENOENT)'],
     [{ ACCESS_TOKENS: `${TOKEN} hunter2` }, 'each of ACCESS_TOKENS must have 20 to 8192 letters, digits and'],
     [
       { DATABASE_URL: 'postgresql://u:hunter2@db/a?sslmode=of' },
@@ -132,7 +132,7 @@ describe(readEnvironment.name, () => {
       writeFileSync(join(folder, '.env'), text);
       jest.replaceProperty(process, 'env', { PORT: '5', DATABASE_URL: '', DOCS: ' ' });
       const { environment, faults, warnings } = await readConfiguration();
-      const expected = { DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2, HOST: '0.0.0.0', DOCS: false };
+      const expected = { DATABASE_URL: 'postgresql://db/plants', PORT: 5, BODY_LIMIT: 2, HOST: '0.0.0.0', DOCS: 'off' };
       expect(environment).toMatchObject(expected);
       // pg reads PGHOST from there.
       const set = Object.keys(process.env).sort();

@@ -73,7 +73,10 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
   const environment = plainToInstance(Environment, texts);
   const errors = validateSync(environment, { skipMissingProperties: true, stopAtFirstError: true });
   for (const { property, constraints = {} } of errors) {
-    faults.push(Object.values(constraints).join() + foundIn(property, texts[property] ?? ''));
+    const text = texts[property] ?? '';
+    // A URL with an @ may hold a password.
+    const found = SECRETS.includes(property) || text.includes('@') ? '' : ` (it is ${quote(text)})`;
+    faults.push(Object.values(constraints).join() + found);
     Reflect.set(environment, property, Reflect.get(new Environment(), property));
   }
   faults.push(...findConflicts(environment, new Set(given)));
@@ -111,11 +114,6 @@ function isSet(text: string | undefined): text is string {
   return text !== undefined && text.trim() !== '';
 }
 
-/** A URL with an @ may hold a password. */
-function foundIn(name: string, text: string): string {
-  return SECRETS.includes(name) || text.includes('@') ? '' : ` (it is ${quote(text)})`;
-}
-
 /** Whether both are equal once each has lost one letter at most. */
 function isMisspelt(name: string, right: string): boolean {
   if (Math.abs(name.length - right.length) > 1) return false;
@@ -128,17 +126,14 @@ function isMisspelt(name: string, right: string): boolean {
 function textOf(name: string, variables: NodeJS.ProcessEnv): string {
   const [given = '', path] = [variables[name], SECRETS.includes(name) ? variables[`${name}_FILE`] : undefined];
   if (!isSet(path)) return name.endsWith('PASSWORD') ? given : given.trim();
-  let text: string;
+  let [text, fault] = ['', 'it is empty'];
   try {
     // A byte order mark and the end of the line are no part of the secret.
     text = readFileSync(path.trim(), 'utf8').replace(/^\uFEFF|[\r\n]+$/g, '');
-  } catch (cause) {
-    // The path may be the secret itself, given to the wrong variable, so it is not shown.
-    throw new Error(`${name}_FILE must name a file that can be read (${(cause as NodeJS.ErrnoException).code})`, {
-      cause,
-    });
+  } catch (error) {
+    fault = String((error as NodeJS.ErrnoException).code);
   }
-  // Without its secret, the service would start in another way, for example with the embedded database.
-  if (!isSet(text)) throw new Error(`${name}_FILE must name a file with the secret: it is empty`);
+  // The path is not shown: it may be the secret itself, given to the wrong variable.
+  if (!isSet(text)) throw new Error(`${name}_FILE must name a file with the secret (${fault})`);
   return text;
 }

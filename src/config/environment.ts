@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
-import { IsBoolean, IsIn, Matches } from 'class-validator';
+import { IsIn, Matches } from 'class-validator';
 import { AreAccessTokens, IsIssuer, IsJwksUrl } from '../auth/auth.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import {
@@ -23,7 +23,7 @@ const PATH_PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/;
 const ORIGIN = /^https?:\/\/[^\s/?#@]+$/i;
 const HOST = /^(?:[\w.-]+|[\da-f:.]*:[\da-f:.]*(?:%\w+)?)$/i;
 
-/** How a text becomes the value. By the declared types, class-transformer would take `off` for true. */
+/** How a text becomes the value. By the declared types, class-transformer would take a blank for 0. */
 const Read = (read: (text: string) => unknown): PropertyDecorator => Transform(({ value }) => read(value as string));
 const lowerCase = (text: string): string => text.toLowerCase();
 const toNumber = (): typeof Number => Number;
@@ -85,17 +85,15 @@ export class Environment {
   LOG_LEVEL: (typeof LEVELS)[number] = 'info';
   @Word(LOGGED)
   LOG_REQUESTS: (typeof LOGGED)[number] = 'failures';
-  @Read((text) => (/^(?:on|off)$/i.test(text) ? lowerCase(text) === 'on' : text))
-  @IsBoolean({ message: 'DOCS must be on or off' })
-  DOCS = true;
+  @Word(['on', 'off'])
+  DOCS: 'on' | 'off' = 'on';
   @Integer(1, DAY_MS)
   REQUEST_TIMEOUT = 10_000;
 }
 
 /** The default of a variable, as a text. */
 export function defaultText(name: string): string {
-  const value = new Environment()[name as keyof Environment];
-  return value === true ? 'on' : (value?.toString() ?? '');
+  return String(new Environment()[name as keyof Environment] ?? '');
 }
 
 /** Whether no token is configured. Then only issued tokens are valid. */

@@ -7,9 +7,8 @@ const LEVEL_NAMES = { fatal: 'fatal', error: 'error', warn: 'warn', log: 'info',
 const NEST_CONTEXTS = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
 /** The context of the access log. */
 export const ACCESS_LOG_CONTEXT = 'Request';
-/** The most lines of one kind in a second. */
+/** The most lines of one kind in a second. Lines that differ in numbers and quoted texts alone are of one kind. */
 const MAX_LINES = 10;
-/** These parts differ between messages of one kind. */
 const VARIABLE_PARTS = /"[^"]*"|\d+/g;
 /** The most characters that may wait. Node.js keeps in memory what a pipe does not take. */
 const MAX_WAITING_LENGTH = 4_194_304;
@@ -19,12 +18,11 @@ type LogObject = Readonly<Record<string, unknown>>;
 type PrintArguments = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * The logger of Nest on standard output. It never waits for the reader of the log. It prints at most ten lines of one
- * kind a second; with LOG_REQUESTS=all, requests have no such limit. `suppressed` counts the lines that were left out.
+ * Nest's logger on standard output, which never waits for its reader. `suppressed` counts the lines that were left out.
+ * Requests have no limit with LOG_REQUESTS=all.
  */
 @Injectable()
 export class ServiceLogger extends ConsoleLogger {
-  /** The number of lines in this second, by kind. */
   private readonly counts = new Map<string, number>();
   private secondEndsAt = 0;
   private suppressed = 0;
@@ -37,23 +35,22 @@ export class ServiceLogger extends ConsoleLogger {
 
   protected override printMessages(...[messages, context = '', level, , stack, given]: PrintArguments): void {
     if (NEST_CONTEXTS.has(context)) return;
-    const message = typeof given?.error === 'number' ? given.error : String(messages[0]).replace(VARIABLE_PARTS, '');
     const hasLimit = context !== ACCESS_LOG_CONTEXT || this.environment.LOG_REQUESTS !== 'all';
-    const isTooOften = hasLimit && this.countOf(`${level} ${context} ${message}`) > MAX_LINES;
+    const what = typeof given?.error === 'number' ? given.error : String(messages[0]).replace(VARIABLE_PARTS, '');
+    const isTooOften = hasLimit && this.countOf(`${level} ${context} ${what}`) > MAX_LINES;
     if (isTooOften || process.stdout.writableLength > MAX_WAITING_LENGTH) {
       this.suppressed += 1;
       return;
     }
-    const params = this.suppressed > 0 ? { ...given, suppressed: this.suppressed } : given;
+    const suppressed = this.suppressed > 0 && { suppressed: this.suppressed };
     this.suppressed = 0;
-    super.printMessages(messages, context, level, 'stdout', stack, params);
+    super.printMessages(messages, context, level, 'stdout', stack, { ...given, ...suppressed });
   }
 
   private countOf(kind: string): number {
-    const now = performance.now();
-    if (now >= this.secondEndsAt) {
+    if (performance.now() >= this.secondEndsAt) {
       this.counts.clear();
-      this.secondEndsAt = now + 1000;
+      this.secondEndsAt = performance.now() + 1000;
     }
     const count = (this.counts.get(kind) ?? 0) + 1;
     this.counts.set(kind, count);

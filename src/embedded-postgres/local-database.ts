@@ -47,7 +47,7 @@ export class LocalDatabase {
     const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
     const lines = ['', `Plant Store ${packageVersion()}`, '', `  Plants  ${url}${BASE_PATH}/plants`];
     // A browser does not send the part after #.
-    if (DOCS) lines.push(`  Docs    ${url}/docs${token === undefined ? '' : `#token=${token}`}`);
+    if (DOCS === 'on') lines.push(`  Docs    ${url}/docs${token === undefined ? '' : `#token=${token}`}`);
     lines.push(`  Data    ${this.postgres.location}`, '');
     if (token !== undefined) {
       // A new id each time lets the line be used again.

@@ -57,8 +57,7 @@ class OrdersController {
   }
 
   @Post()
-  @RequireScopes('list')
-  @RequireScopes('write', 'write')
+  @RequireScopes('list', 'write')
   create(): object {
     return {};
   }

@@ -70,8 +70,8 @@ describe('the guards of a store', () => {
   });
 
   it('should not be told scopes that protect nothing', () => {
-    for (const scopes of [[], ['a', 'reports.read reports.write'], [undefined]])
-      expect(() => RequireScopes(...(scopes as string[]))).toThrow('RequireScopes() should have scopes such as ');
+    for (const scopes of [[], ['a', 'reports.read reports.write']])
+      expect(() => RequireScopes(...scopes)).toThrow('RequireScopes() should have scopes such as ');
   });
 });
 
