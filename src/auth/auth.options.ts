@@ -5,15 +5,10 @@ import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
 const SERVER = { protocols: ['http', 'https'], require_protocol: true, require_tld: false, allow_underscores: true };
-/** The URL of keys. It may have a query. */
-export const URL_ALONE = { ...SERVER, disallow_auth: true, allow_fragments: false };
-export const IsIssuer = IsUrl(
-  { ...URL_ALONE, allow_query_components: false },
-  { message: '$property must be a URL such as https://id.example.com, without user, query and fragment' },
+export const IsServerUrl = IsUrl(
+  { ...SERVER, disallow_auth: true, allow_fragments: false },
+  { message: '$property must be a URL such as https://id.example.com, without user and fragment' },
 );
-export const IsJwksUrl = IsUrl(URL_ALONE, {
-  message: '$property must be a URL such as https://id.example.com/keys, without user and fragment',
-});
 export const AreAccessTokens = Matches(ACCESS_TOKEN, {
   each: true,
   message: 'each of $property must have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end',
@@ -32,7 +27,7 @@ export type IssuedTokensOptions = OptionsOf<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The exact `iss` of the JWTs: the URL of an OpenID Connect issuer. */
-  @IsIssuer
+  @IsServerUrl
   issuer!: string;
   /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
   @IsString({ each: true })
@@ -40,7 +35,7 @@ class Jwt {
   audience!: string | readonly string[];
   /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
   @IsOptional()
-  @IsJwksUrl
+  @IsServerUrl
   jwksUrl?: string | undefined;
   /** The required `typ` of the JWTs (RFC 9068). @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
   @IsOptional()

@@ -20,7 +20,7 @@ const FRESH_MS = 1000;
 /** Short, as one silent connection holds all look-ups. Connecting has the whole time limit of a request. */
 const ANSWER_TIMEOUT_MS = 1000;
 const RETRY_MS = 100;
-const MAX_TOKENS_OF_STATEMENT = 10_000;
+const MAX_WAITING = 10_000;
 /** Last uses are exact to this time, and a token that was used is in use for so long. */
 const MINUTE_MS = 60_000;
 
@@ -41,23 +41,14 @@ interface KnownToken extends Readonly<{ principal: Principal; askedAt: number; e
   isBeingRenewed: boolean;
 }
 
-/** What one statement asks for, and its answer; undefined if it failed. */
-interface LookUp {
-  readonly digests: Set<string>;
-  readonly answer: Promise<TokenRow[] | undefined>;
-}
-
-/**
- * Accepts issued tokens that are neither expired nor revoked. It remembers what the database answered. Tokens to look
- * up go together, in one statement at a time, so a flood of wrong ones holds up nobody, and no answer replaces a newer
- * one.
- */
+/** Accepts issued tokens. It looks them up together, one statement at a time: a flood of wrong ones holds up nobody. */
 export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(IssuedTokenVerifier.name);
   /** By digest. */
   private readonly known = new Map<string, KnownToken>();
-  private next: LookUp | undefined;
-  /** Settles when the next statement may go. */
+  /** Digests of the tokens that the next statement asks for. */
+  private readonly waiting = new Set<string>();
+  private next: Promise<TokenRow[] | undefined> | undefined;
   private previous: Promise<unknown> = Promise.resolve();
   private recordAt = -Infinity;
   /** Why the last look-up failed. */
@@ -122,24 +113,24 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   }
 
   private async find(digest: string, deadline: number): Promise<TokenRow | undefined> {
-    // Not the statement that runs: it may have read before this request came.
-    const { digests, answer } = (this.next ??= this.prepareLookUp());
-    if (digests.size >= MAX_TOKENS_OF_STATEMENT && !this.known.has(digest))
-      throw overloaded(new Error(`${digests.size} access tokens wait for a look-up`));
-    digests.add(digest);
-    const rows = await answer;
+    if (this.waiting.size >= MAX_WAITING && !this.known.has(digest))
+      throw overloaded(new Error(`${MAX_WAITING} access tokens wait for a look-up`));
+    this.waiting.add(digest);
+    const rows = await (this.next ??= this.lookUpNext());
     if (rows === undefined && performance.now() < deadline) return this.find(digest, deadline);
     return rows?.find((row) => row.digest === digest);
   }
 
-  private prepareLookUp(): LookUp {
-    const digests = new Set<string>();
+  /** Later requests wait for another statement: this one may read before they come. */
+  private lookUpNext(): Promise<TokenRow[] | undefined> {
     const answer = this.previous.then(() => {
+      const digests = [...this.waiting];
+      this.waiting.clear();
       this.next = undefined;
-      return this.lookUp([...digests]);
+      return this.lookUp(digests);
     });
     this.previous = answer.then((rows) => rows && this.recordUses(rows));
-    return { digests, answer };
+    return answer;
   }
 
   /** Fails on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away. */

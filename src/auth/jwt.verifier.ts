@@ -1,8 +1,7 @@
-import { isURL } from 'class-validator';
 import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { credentialUndecided } from '../errors/api-error.js';
 import { escapeControls, quote, reasonOf } from '../util/text.js';
-import { type JwtOptions, URL_ALONE } from './auth.options.js';
+import type { JwtOptions } from './auth.options.js';
 import { tokenDigest } from './token-format.js';
 import { MAX_PRINCIPAL_NAME_LENGTH, noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
 
@@ -149,8 +148,8 @@ export class JwtVerifier extends TokenVerifier {
     const { issuer: named, jwks_uri: jwksUrl } = document;
     // Section 4.3 requires the exact issuer, or the keys could be those of somebody else.
     if (named !== issuer) throw this.fail(`${url} names the issuer ${quote(named)}, should name ${quote(issuer)}`);
-    const isSafe = !/^https:/i.test(issuer) || /^https:/i.test(String(jwksUrl));
-    if (typeof jwksUrl === 'string' && isURL(jwksUrl, URL_ALONE) && isSafe) return jwksUrl;
+    const scheme = /^https:/i.test(issuer) ? 'https:' : 'http';
+    if (typeof jwksUrl === 'string' && URL.canParse(jwksUrl) && jwksUrl.startsWith(scheme)) return jwksUrl;
     throw this.fail(`${url} has the jwks_uri ${quote(jwksUrl)}, should have a URL, with https as the issuer's`);
   }
 

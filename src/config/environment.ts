@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { IsIn, Matches } from 'class-validator';
-import { AreAccessTokens, IsIssuer, IsJwksUrl } from '../auth/auth.options.js';
+import { AreAccessTokens, IsServerUrl } from '../auth/auth.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import {
   DEFAULT_BODY_LIMIT,
@@ -54,11 +54,11 @@ export class Environment {
   @Read((text) => text.split(/[\s,]+/).filter(Boolean))
   @AreAccessTokens
   ACCESS_TOKENS: readonly string[] = [];
-  @IsIssuer
+  @IsServerUrl
   JWT_ISSUER?: string;
   @Read(listOf)
   JWT_AUDIENCE: readonly string[] = [];
-  @IsJwksUrl
+  @IsServerUrl
   JWT_JWKS_URL?: string;
   @Word(['at+jwt'])
   JWT_TYP?: 'at+jwt';
