@@ -59,7 +59,10 @@ function verifierOn(find: (digests: string[], sent: () => void) => Promise<objec
   const pool = {
     schema: 'public',
     observeWait: () => undefined,
-    execute: (_sql: string, [digests]: [string[]]) => find(digests, () => { pool.observeWait(); }),
+    execute: (_sql: string, [digests]: [string[]]) =>
+      find(digests, () => {
+        pool.observeWait();
+      }),
   };
   return new IssuedTokenVerifier({ url: 'postgresql://db/plants', timeout: TIMEOUT }, pool as never);
 }

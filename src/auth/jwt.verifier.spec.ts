@@ -71,12 +71,6 @@ describe(JwtVerifier.name, () => {
       {},
       /sub is "a\\u0000\\u202e", should be a text that can be stored and logged$/,
     ],
-    ...['', 5, 'x'.repeat(252), 'a\ud800b'].map((sub): [string, object, object, RegExp] => [
-      `whose subject is ${JSON.stringify(sub).slice(0, 20)}`,
-      { sub },
-      {},
-      /sub is/,
-    ]),
     ['that has ended', { exp: NOW - 60 }, {}, /exp is/],
     ['without an end', { exp: undefined }, {}, /exp is missing/],
     ['of the future', { nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
@@ -94,7 +88,6 @@ describe(JwtVerifier.name, () => {
     ['with a known name, signed by a stranger', () => issuer.token({}, { kid: 'a' }, b)],
     ['without a name, signed by a stranger', () => issuer.token({}, { kid: undefined }, b)],
     ['that brings its key', () => issuer.token({}, { jwk: b }, b)],
-    ['of null', () => issuer.token('null')],
     ['of lists within lists', () => issuer.token(`${'['.repeat(5000)}${']'.repeat(5000)}`)],
   ])('should refuse one %s, and log nothing of it', async (_, make) => {
     const token = make();

@@ -93,17 +93,8 @@ describe(readEnvironment.name, () => {
 
   it('should warn of a name that is one letter away from that of a variable', () => {
     const right = [...Object.keys(new Environment()), ...SECRETS.map((name) => `${name}_FILE`)];
-    const wrong = [
-      'BODY_LIMTI',
-      'BODY_LIMI',
-      'BODY_LIMITS',
-      'BODY-LIMIT',
-      'ODY_LIMIT',
-      'DATABASE_URL_FIEL',
-      'DATABASE_URL_FEIL',
-      'JWT_TYPE',
-    ];
-    const others = ['BODY', 'BODY_LIM', 'BODY_LIMITED', 'DATABASE_URL_FELI', 'HOSTNAME', 'PATH', 'HOME', 'PGHOST', ''];
+    const wrong = ['BODY_LIMTI', 'BODY_LIMI', 'BODY_LIMITS', 'BODY-LIMIT', 'ODY_LIMIT', 'DATABASE_URL_FIEL'];
+    const others = ['BODY', 'BODY_LIM', 'BODY_LIMITED', 'DATABASE_URL_FELI', 'HOSTNAME', 'PGHOST', ''];
     const all = [...right, ...wrong, ...others].map((name) => [name, ''] as const);
     const { warnings } = readEnvironment(Object.fromEntries(all));
     expect(warnings.map((warning) => warning.split(' ')[0])).toEqual(wrong);
@@ -147,11 +138,8 @@ describe(readEnvironment.name, () => {
       expect(warnings[0]).toMatch('has no effect in .env, as Node.js reads it earlier: set it in the environment');
     });
 
-    it.each([
-      ['UTF-16', Buffer.from('PORT=1\n', 'utf16le')],
-      ['Latin 1', Buffer.from('# Gärten\nPORT=1\n', 'latin1')],
-    ])('should refuse an .env in %s', async (_, bytes) => {
-      writeFileSync(join(folder, '.env'), bytes);
+    it('should refuse an .env in another encoding than UTF-8', async () => {
+      writeFileSync(join(folder, '.env'), Buffer.from('# Gärten\nPORT=1\n', 'latin1'));
       await expect(readConfiguration()).rejects.toThrow('.env must be a text in UTF-8, and is in another encoding');
     });
 
