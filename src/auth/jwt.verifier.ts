@@ -70,12 +70,14 @@ export class JwtVerifier extends TokenVerifier {
       if (error instanceof IssuerError || error instanceof errors.JWKSInvalid) throw error;
       // The messages of jose may repeat parts of the token, so its codes are used.
       fault = error instanceof errors.JOSEError ? error.code : reasonOf(error);
-      const { kid } = decodeProtectedHeader(token);
-      if (error instanceof errors.JWSSignatureVerificationFailed)
-        fault = `it was not signed with the key ${quote(kid ?? 'without a name')}`;
-      if (error instanceof errors.JWKSNoMatchingKey) {
-        fault = `kid is ${quote(kid ?? 'without a name')}, should be that of a key of the issuer`;
-        pause = await this.pauseUntilFetch(kid, since);
+      const isUnknownKey = error instanceof errors.JWKSNoMatchingKey;
+      if (isUnknownKey || error instanceof errors.JWSSignatureVerificationFailed) {
+        const { kid } = decodeProtectedHeader(token);
+        if (isUnknownKey) pause = await this.pauseUntilFetch(kid, since);
+        const found = quote(kid ?? 'without a name');
+        fault = isUnknownKey
+          ? `kid is ${found}, should be that of a key of the issuer`
+          : `it was not signed with the key ${found}`;
       }
     }
     noteRefusal(request, `A JWT was refused: ${fault}`);
