@@ -15,7 +15,7 @@ const MAX_EVENTS = 20_000;
 const MAX_TOKENS = 10_000;
 const TOKENS = Array.from({ length: 5 }, makeToken);
 
-/** A token, valid from the first of its changes to the second, from the third to the fourth, and so on, until it expires. */
+/** A token that is valid from its first change to its second, from the third to the fourth, and so on. */
 class SimulatedToken {
   readonly key: string;
   /** When the database was asked, for the last answer that it is valid. */

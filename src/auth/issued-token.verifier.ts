@@ -136,7 +136,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     return answer;
   }
 
-  /** Fails on a standby and on an old primary, which may not hear of a revocation. The next connection may lead away. */
+  /** Fails on a standby and an old primary: they may not hear of a revocation. The next connection may lead away. */
   private async lookUp(digests: readonly string[]): Promise<TokenRow[] | undefined> {
     // Times are numbers here: PostgreSQL before 17 cannot subtract infinity. A row written by hand may lack scopes.
     const sql = `SELECT token.*,

@@ -142,7 +142,7 @@ describe(JwtVerifier.name, () => {
     expect(await ofKey(a)).toBeDefined();
     issuer.keys = [b, a];
     later(2000);
-    // The issuer has it, and the store may not ask yet. A client has to come back, and those with a known key do not notice.
+    // The issuer has it, and the store may not ask yet. Those with a known key do not notice.
     await expect(ofKey(b)).rejects.toMatchObject({ error: 50300, headers: { 'Retry-After': '3' } });
     expect(await ofKey(a)).toBeDefined();
     later(3000);
@@ -153,7 +153,7 @@ describe(JwtVerifier.name, () => {
     expect(issuer.requests).toEqual(['/.well-known/openid-configuration', '/jwks', '/jwks', '/jwks']);
   });
 
-  it('should refuse a key that the issuer does not have when it is asked, also while it is asked for another one', async () => {
+  it('should refuse a key that the issuer lacks when it is asked, also while it is asked for another one', async () => {
     await verifier.verify(issuer.token());
     later(6000);
     const answers: (() => void)[] = [];
@@ -181,7 +181,7 @@ describe(JwtVerifier.name, () => {
     expect(answers).toHaveLength(1);
   });
 
-  it('should use keys for an hour, then say that it cannot decide if the issuer is away, and ask it every five seconds', async () => {
+  it('should use keys for an hour, then be undecided if the issuer is away, and ask it every five seconds', async () => {
     const token = issuer.token({ exp: NOW + 7200 });
     await verifier.verify(token);
     issuer.answer = json({}, 503);

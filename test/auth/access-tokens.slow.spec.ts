@@ -57,15 +57,6 @@ describe('Issued access tokens and their database', () => {
     },
   );
 
-  it('should not wait, once they are confirmed, behind a look-up that waits for a lock', async () => {
-    await using lock = await TableLock.take(store.database, 'access_tokens');
-    const unknown = verdict(makeToken());
-    await lock.awaited();
-    expect(await verdict(known.token)).toBe(40003);
-    await lock.release();
-    expect(await unknown).toBe(40101);
-  });
-
   it('should not be let in 2 s after they were revoked, though the connection is silent, and so is the next one', async () => {
     store.proxy.freeze(1);
     await store.database.query('UPDATE access_tokens SET revoked_at = now()');
