@@ -4,7 +4,7 @@ import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
 import { idempotencyKeyReused, invalidIdempotencyKey, plantExists } from '../errors/api-error.js';
 import { PrismaService } from '../prisma/prisma.service.js';
 import { StorePool } from '../prisma/store-pool.js';
-import { assertReadyForCreates } from '../prisma/table-checks.js';
+import { assertMayExecute, assertReadyForCreates } from '../prisma/table-checks.js';
 import { BatchWriter, WriteStatistics } from '../writer/batch-writer.js';
 import { CitusTable, findCitusShards } from './citus-table.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
@@ -51,6 +51,7 @@ export class PlantsService implements OnModuleInit {
     const { options, pool } = this;
     await assertReadyForCreates(pool, options.database);
     const shards = await findCitusShards(pool);
+    if (shards.length === 0) await assertMayExecute(pool.execute);
     const table = shards.length === 0 ? this.repository : new CitusTable(this.prisma, pool, shards);
     // One connection is kept for the health check.
     const statements = Math.max(1, pool.size - 1);

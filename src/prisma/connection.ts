@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
 import { withTimeout } from '../util/timing.js';
@@ -7,10 +8,23 @@ import type { DatabaseUrl } from './database-url.js';
 /** Runs one statement on any connection. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
 
-const CONNECT_TIMEOUT_MS = 10_000;
-/** A check or a command has to end even if the database does not answer. */
+/** To connect, and for an answer: a check or a command has to end even if the database does not answer. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
-const CLOSE_TIMEOUT_MS = 2000;
+/** How long a cancelled statement may take to answer. */
+export const CANCEL_TIMEOUT_MS = 1000;
+/** The CancelRequest of the protocol: its length, this code, and the two numbers of the session. */
+const CANCEL_REQUEST_BYTES = 16;
+const CANCEL_REQUEST_CODE = 80_877_102;
+
+/** The members of a client that the types of pg leave out. */
+interface Internals {
+  readonly connection?: { readonly stream?: Socket };
+  readonly host: string;
+  readonly port: number;
+  readonly processID: number;
+  readonly secretKey: number;
+  unref(): void;
+}
 
 /**
  * Runs `work` on a connection of its own. `timeout` limits each statement, in milliseconds.
@@ -19,33 +33,46 @@ const CLOSE_TIMEOUT_MS = 2000;
 export async function withConnection<T>(
   { config, description, schemaDescription }: DatabaseUrl,
   work: (query: Query) => Promise<T>,
-  { timeout = STATEMENT_TIMEOUT_MS }: { timeout?: number } = {},
+  timeout = STATEMENT_TIMEOUT_MS,
 ): Promise<T> {
-  const client = new pg.Client({ ...config, keepAlive: true, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  const client = new pg.Client({ ...config, keepAlive: true, connectionTimeoutMillis: STATEMENT_TIMEOUT_MS });
   // A lost connection fails its statements too. Without a listener, the event would end the process.
   client.on('error', () => undefined);
+  const late = (): Error =>
+    new Error(`no answer came within ${timeout / 1000} s, another session may hold a lock on a table of the store`);
   try {
-    await client.connect();
-  } catch (cause) {
-    // Without a password, pg would leave the connection open until the server ends it after a minute.
-    void client.end();
-    throw new MigrationError('unreachable', `cannot connect to database ${description}: ${reasonOf(cause)}`, { cause });
-  }
-  try {
-    const late = (): Error =>
-      new Error(`no answer came within ${timeout / 1000} s, another session may hold a lock on a table of the store`);
+    await client.connect().catch((cause: unknown) => {
+      const found = `cannot connect to database ${description}: ${reasonOf(cause)}`;
+      throw new MigrationError('unreachable', found, { cause });
+    });
     return await work(async (sql, values = []) => {
-      const answer = client.query(sql, [...values]);
-      return (await (timeout > 0 ? withTimeout(answer, timeout, late) : answer)).rows as never;
+      const { rows } = await withTimeout(client.query(sql, [...values]), timeout, late);
+      return rows as never;
     });
   } catch (cause) {
     if (cause instanceof ExplainedError) throw cause;
     throw new MigrationError('refused', `${schemaDescription}: ${rootReasonOf(cause)}`, { cause });
   } finally {
-    // The work is done, so it does not wait for a broken network.
-    const timeUp = (): Error => new Error('the server does not close the connection');
-    await withTimeout(client.end(), CLOSE_TIMEOUT_MS, timeUp).catch(() => {
-      (client as unknown as { unref(): void }).unref();
-    });
+    // The work is done, so nothing waits for a broken network.
+    void client.end();
+    (client as unknown as Internals).unref();
   }
+}
+
+/**
+ * Asks the server to cancel the statement of a client of pg, as libpq does. `cancel()` of pg sends nothing over TLS.
+ * `pg_cancel_backend()` needs another connection, and behind a pooler it may end the statement of a stranger.
+ */
+export function requestCancel(client: object): void {
+  const { connection, host, port, processID, secretKey } = client as Internals;
+  // A host may lend another kind of client.
+  if (connection?.stream === undefined) return;
+  const { remoteAddress, remotePort = 0 } = connection.stream;
+  const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);
+  const numbers = [CANCEL_REQUEST_BYTES, CANCEL_REQUEST_CODE, processID, secretKey];
+  const request = Buffer.alloc(CANCEL_REQUEST_BYTES);
+  for (const [index, number] of numbers.entries()) request.writeInt32BE(number, 4 * index);
+  // The server sends no answer, and nothing depends on the success.
+  socket.on('error', () => undefined).setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy());
+  socket.end(request);
 }

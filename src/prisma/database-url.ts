@@ -115,17 +115,15 @@ function readByPg({ dbname, ...settings }: Record<string, string>): { config: pg
     throw new Error(`must have an sslmode or a PGSSLMODE out of ${SSL_MODES.join(', ')}`);
   const isAlias = SSL_ALIASES.includes(sslmode ?? '') && settings.uselibpqcompat !== 'true';
   const parameters = new URLSearchParams({ ...settings, ...(isAlias && { sslmode: 'verify-full' }) });
-  let fault: NodeJS.ErrnoException;
   try {
     const config = { ...parseIntoClientConfig(`postgresql:///?${parameters.toString()}`), database: dbname };
     return { config, client: new pg.Client(config) };
   } catch (error) {
-    fault = error as NodeJS.ErrnoException;
+    // Its message may repeat a secret. The code says why a file cannot be read.
+    const { code = 'invalid' } = error as NodeJS.ErrnoException;
+    // eslint-disable-next-line preserve-caught-error -- a log would print the cause
+    throw new Error(`has a wrong port, sslnegotiation, sslrootcert, sslcert or sslkey (${code})`);
   }
-  // The cause may hold a path or a value, so it is left out.
-  if (!fault.syscall) throw new Error('has a wrong port or sslnegotiation, or verify-ca without an sslrootcert');
-  const advice = 'without an sslrootcert, such as system, the authorities of Node.js count';
-  throw new Error(`names an sslrootcert, sslcert or sslkey that cannot be read (${fault.code}): ${advice}`);
 }
 
 /** Explains why PostgreSQL would refuse, shorten or misread this name; undefined if it would not. */

@@ -30,10 +30,10 @@ export class DatabaseLostError extends Error {
   override readonly name = 'DatabaseLostError';
 }
 
-/** The server accepts no writes, though another one may. */
+/** Another server may accept writes. */
 export class ReadOnlyServerError extends Error {
   override readonly name = 'ReadOnlyServerError';
-  override readonly message = 'the server is a standby, or read-only';
+  override readonly message = 'the database accepts no writes: it is a standby, or read-only';
   /** That of PostgreSQL for a statement that writes. */
   readonly code = '25006';
 }
@@ -64,14 +64,9 @@ export class MigrationError extends ExplainedError {
 const SQLSTATE = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
 /** After these the session goes on, in any language: faults of data, statements, locks and transactions. */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|26000|40|42|44|54|55|57014|P0)/;
-/** The server is a standby, or read-only. */
-const READ_ONLY = '25006';
-/** The statement was cancelled. Its time limit may have cancelled it. */
-const CANCELLED = '57014';
-/**
- * These leave open whether the statement was executed. The connection was lost, between a pooler and the server for
- * example (08). The completion is unknown (40003).
- */
+/** The server is a standby, or read-only; or the statement was cancelled, perhaps by its time limit. */
+const ENDS_SESSION = /^(?:25006|57014)$/;
+/** These leave open whether the statement was executed: a pooler lost its server (08), or says so, or a cancel came. */
 const UNDECIDED = /^08|^40003$|^57014$/;
 /** A coordinator of Citus lost the node of a shard. The node may have committed before. */
 const SHARD_LOST = /^(?:08|57P|XX)/;
@@ -81,7 +76,6 @@ const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
 const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
 /** A prepared statement is gone, or there already: a pooler has changed the session. */
 const PREPARED_ELSEWHERE = /^(?:26000|42P05)$/;
-/** A password that is wrong, or missing. */
 const PROTOCOL_VIOLATION = '08P01';
 /** A lock timeout or a deadlock. */
 const LOCKED = /^(?:55P03|40P01)$/;
@@ -102,7 +96,7 @@ export function isRejection(error: unknown): boolean {
 /** Whether the session is still good for others. A cancelled statement may run on, as on Citus when a node hangs. */
 export function keepsSession(error: unknown): boolean {
   const { code = '' } = Object(error) as ServerAnswer;
-  return isRejection(error) && code !== READ_ONLY && code !== CANCELLED;
+  return isRejection(error) && !ENDS_SESSION.test(code);
 }
 
 /** Whether a prepared statement was not executed, because the session is another one than it seems. */
@@ -138,10 +132,7 @@ interface FailureOfPrisma {
   readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } } };
 }
 
-/**
- * The SQLSTATE of a rejection by PostgreSQL; undefined for any other failure. Prisma wraps it. The pool lets no other
- * error with such a code pass.
- */
+/** The SQLSTATE of a rejection by PostgreSQL, which Prisma wraps; undefined for any other failure. */
 function rejectionOf(error: unknown): string | undefined {
   const { code, meta } = Object(error) as FailureOfPrisma;
   const state = meta?.driverAdapterError?.cause?.originalCode ?? code;
@@ -171,14 +162,11 @@ export function isSetUpRefused(error: unknown): boolean {
 
 export const LACKS_RIGHT =
   'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
-const REASONS: Partial<Record<string, string>> = {
-  '': 'the database cannot be reached',
-  [READ_ONLY]: 'the database accepts no writes: it is a standby, or read-only',
-  [INSUFFICIENT_PRIVILEGE]: LACKS_RIGHT,
-};
 
 /** What a failed probe tells an operator. */
 export function explainProbe(error: unknown): string {
-  const state = sqlStateOf(error) ?? '';
-  return REASONS[state] ?? `the database refuses creates (SQLSTATE ${state})`;
+  if (error instanceof ReadOnlyServerError) return error.message;
+  if (lacksPrivilege(error)) return LACKS_RIGHT;
+  const state = sqlStateOf(error);
+  return state === undefined ? 'the database cannot be reached' : `the database refuses creates (SQLSTATE ${state})`;
 }

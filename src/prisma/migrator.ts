@@ -3,12 +3,10 @@ import { assertValid, optionsOf } from '../util/options.js';
 import { type Query, withConnection } from './connection.js';
 import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from './database-url.js';
 import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
-import { type MigratorOptions, MigratorSettings } from './database.options.js';
+import { DAY_MS, type MigratorOptions, MigratorSettings } from './database.options.js';
 import { findPending, warnIfOthersMayCreate } from './table-checks.js';
 
-/** The advisory lock of a schema. This number spells "PLNT". */
-const STORE_LOCK = 0x504c4e54;
-/** The advisory lock of the schema engine of Prisma. It is for the whole database. */
+/** The advisory lock of `prisma migrate`, for the whole database. So both can be used. */
 const PRISMA_LOCK = 72707369;
 
 const PRISMA_HISTORY = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -52,7 +50,7 @@ export class Migrator {
     logWarnings(this.database);
     try {
       // Its waits have limits of their own.
-      return await withConnection(this.database, (query) => this.migrateOn(query), { timeout: 0 });
+      return await withConnection(this.database, (query) => this.migrateOn(query), DAY_MS);
     } catch (cause) {
       const locked = `${this.database.schemaDescription} is locked: another session is in the way. Run it again`;
       if (isLocked(cause)) throw new MigrationError('locked', locked, { cause });
@@ -86,8 +84,7 @@ export class Migrator {
       SELECT set_config(name, '0'::text, true) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout');
       SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL lock_timeout = '30s';
       SET LOCAL standard_conforming_strings = on`);
-    const ofSchema = `pg_advisory_xact_lock(${STORE_LOCK}::int4, hashtext($1::text))`;
-    await query(`SELECT ${ofSchema}, pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`, [database.schema]);
+    await query(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`);
     // From here on creates wait. The first setting passes the limit on to other nodes of Citus. PostgreSQL without
     // Citus ignores it.
     await query(`SET LOCAL citus.propagate_set_commands TO 'local'; SET LOCAL lock_timeout = '2s'`);

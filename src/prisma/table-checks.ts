@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { escapeControls, rootReasonOf } from '../util/text.js';
-import { type Query, withConnection } from './connection.js';
+import type { Query } from './connection.js';
 import { type DatabaseUrl, parseDatabaseUrl } from './database-url.js';
 import { isSetUpRefused, MigrationError } from './database.errors.js';
 import { type DatabaseOptions, hasUrl } from './database.options.js';
@@ -54,16 +54,6 @@ export async function warnIfOthersMayCreate(query: Query, { schema, schemaDescri
   }
 }
 
-/** Throws if functions of another schema would be called instead of those of PostgreSQL. */
-async function assertSearchPath(query: Query, { schemaDescription }: StoreSchema): Promise<void> {
-  const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
-  const [row] = await query<{ path: string }>(sql);
-  // The schema of temporary tables may come first: only this session can write to it.
-  if (row === undefined || /^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) return;
-  const fault = `the search_path ${row.path} names pg_catalog behind other schemas, whose functions would be called instead`;
-  throw new MigrationError('refused', `${schemaDescription}: ${fault}. Leave pg_catalog out of it`);
-}
-
 /** These hold every text. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
@@ -99,15 +89,10 @@ export async function findPending(
   );
   const isKnown = (row: { name: string; checksum: string }): boolean =>
     MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
-  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => shellSafeName(name));
+  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => escapeControls(name));
   if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
   const found = `${schemaDescription} has a history of migrations that this build does not know, or that is not finished`;
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
-}
-
-/** Escapes the characters of a name that mean something to a shell: a user may paste the message into one. */
-function shellSafeName(name: string): string {
-  return name.replace(/[^\p{L}\p{N} _.@:/+-]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ''}}`);
 }
 
 export async function assertMigrated(query: Query, store: StoreSchema): Promise<void> {
@@ -122,13 +107,13 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
 
 /**
  * The function that makes the answer about a plant wait for the disk, if the role may not execute it; else null. The
- * last of its parameters came with PostgreSQL 17. Tables that Citus distributes do without it.
+ * last of its parameters came with PostgreSQL 17.
  */
 export const DENIED_FUNCTION = `(SELECT oid::regprocedure::text FROM pg_proc
-  WHERE prosrc = 'pg_logical_emit_message_text'::text AND NOT has_function_privilege(oid, 'EXECUTE'::text)
-    AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'::name))`;
+  WHERE prosrc = 'pg_logical_emit_message_text'::text AND NOT has_function_privilege(oid, 'EXECUTE'::text))`;
 
-async function assertMayExecute(query: Query): Promise<void> {
+/** Tables that Citus distributes do without the function. */
+export async function assertMayExecute(query: Query): Promise<void> {
   const [row] = await query<{ denied: string | null; role: string }>(
     `SELECT ${DENIED_FUNCTION} AS denied, quote_ident(current_user::text) AS role`,
   );
@@ -138,24 +123,26 @@ async function assertMayExecute(query: Query): Promise<void> {
 }
 
 /** Checks the database when a store starts. Throws if creates would fail or be lost. */
-export async function assertReadyForCreates(pool: StorePool, options: DatabaseOptions): Promise<void> {
-  const { schema, execute } = pool;
-  const url = hasUrl(options) ? parseDatabaseUrl(options.url, options.password, options.schema) : undefined;
-  const database = url ? `database ${url.description}` : 'the database that PlantsModule borrows from the host';
+export async function assertReadyForCreates({ execute, schema }: StorePool, options: DatabaseOptions): Promise<void> {
+  const database = hasUrl(options)
+    ? `database ${parseDatabaseUrl(options.url, options.password).description}`
+    : 'the database that PlantsModule borrows from the host';
+  const store = { schema, schemaDescription: `schema ${schema} of ${database}` };
   try {
-    // A connection of its own explains a failure better. Those of the pool are set up in another way.
-    if (url) await withConnection(url, (query) => assertUsable(query, url));
-    else await assertUsable(execute, { schema, schemaDescription: `schema ${schema} of ${database}` });
-    await assertMayExecute(execute);
-  } catch (cause) {
-    if (cause instanceof MigrationError) throw cause;
+    const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
+    const [row] = await execute<{ path: string }>(sql);
+    // The schema of temporary tables may come first: only this session can write to it.
+    if (row && !/^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) {
+      const fault = `the search_path ${row.path} names pg_catalog behind schemas whose functions would be called instead`;
+      throw new MigrationError('refused', `${store.schemaDescription}: ${fault}`);
+    }
+    await assertMigrated(execute, store);
+    await warnIfOthersMayCreate(execute, store);
+  } catch (failure) {
+    if (failure instanceof MigrationError) throw failure;
+    // What the server or the network said.
+    const { cause = failure } = failure as Error;
     const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
     throw new MigrationError('unreachable', `cannot use ${database}: ${rootReasonOf(cause)}${advice}`, { cause });
   }
-}
-
-async function assertUsable(query: Query, store: StoreSchema): Promise<void> {
-  await assertSearchPath(query, store);
-  await assertMigrated(query, store);
-  await warnIfOthersMayCreate(query, store);
 }

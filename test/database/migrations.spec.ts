@@ -85,7 +85,7 @@ describe(Migrator.name, () => {
     odd.searchParams.set('options', settings.join(' '));
     const migrators = Array.from({ length: 5 }, () => new Migrator({ url: odd.href }));
     // That of another run, for which all of them wait.
-    await client.query(`SELECT pg_advisory_lock(1347178068, hashtext('public'))`);
+    await client.query('SELECT pg_advisory_lock(72707369)');
     const runs = Promise.all(migrators.map((each) => each.migrate()));
     const late = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
       AND clock_timestamp() - query_start > interval '500 ms'`;
@@ -132,8 +132,8 @@ describe(Migrator.name, () => {
       'a migration of a newer build',
       true,
       `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
-        VALUES (1, 2, '29990101000000_a"; $(touch x)\n\`rm\`', now())`,
-      /does not know.*: 29990101000000_a[^"$\n`]*touch x[^"$\n`]*\. Use the build/,
+        VALUES (1, 2, E'29990101000000_a\nb', now())`,
+      /does not know.*: 29990101000000_a\\u000ab\. Use the build/,
     ],
     ['other SQL of its migration', true, `UPDATE _prisma_migrations SET checksum = repeat('0', 64)`, RegExp(NAME)],
     ['a migration that is not finished', true, 'UPDATE _prisma_migrations SET finished_at = NULL', /not finished: \w/],
