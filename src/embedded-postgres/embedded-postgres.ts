@@ -1,15 +1,22 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withConnection } from '../prisma/connection.js';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { ExplainedError, messageIfThrows, reasonOf } from '../util/text.js';
-import { EmbeddedPostgresError, findPostgresPackage, preparePrograms, runAs } from './binaries.js';
-import { chooseHome, dataDirectoryIn, initializeData, readPassword } from './data-directory.js';
+import {
+  chooseHome,
+  dataDirectoryIn,
+  findPostgresPackage,
+  initializeData,
+  preparePrograms,
+  readPassword,
+  runAs,
+} from './data-directory.js';
 
 /** The folder for the data of the embedded PostgreSQL, its URL and an access token. */
 export const LOCAL_DIRECTORY = resolve('.data');
@@ -42,28 +49,27 @@ export class EmbeddedPostgres {
   /**
    * @param directory the folder of the data; made if missing. Only one service uses it
    * @param wait how long another service in the folder may take to stop, in milliseconds
-   * @throws EmbeddedPostgresError that says what is in the way and what to do
+   * @throws ExplainedError that says what is in the way and what to do
    */
   static async start(directory: string, wait = 0): Promise<EmbeddedPostgres> {
     let lock: Server | undefined;
     try {
       await mkdir(directory, { recursive: true, mode: 0o755 });
       lock = await lockFolder(directory, wait);
-      await writeFile(ownerFileIn(directory), String(process.pid));
       const { location, pid, url } = await findOrStart(directory);
       return new EmbeddedPostgres(location, pid, url, lock);
     } catch (cause) {
       lock?.close();
       if (cause instanceof ExplainedError) throw cause;
       const found = `The embedded PostgreSQL did not start in ${directory}: ${reasonOf(cause)}.`;
-      throw new EmbeddedPostgresError(`${found} Start in another folder, or set DATABASE_URL.`, { cause });
+      throw new ExplainedError(`${found} Start in another folder, or set DATABASE_URL.`, { cause });
     }
   }
 
   /** Resolves when the server ends, with the message for a user who did not stop it. */
-  async ended(): Promise<EmbeddedPostgresError> {
+  async ended(): Promise<Error> {
     while (await this.isRunning()) await sleep(250, undefined, { ref: false });
-    return new EmbeddedPostgresError(
+    return new ExplainedError(
       `The embedded PostgreSQL has ended by itself: ${logOf(this.location)} may say why. ` +
         'Every plant that was created is kept: start again.',
     );
@@ -113,8 +119,7 @@ async function findOrStart(directory: string): Promise<RunningServer> {
     await runAs(home.account, join(bin, 'pg_ctl'), args).catch(() => undefined);
   }
   const end = (await readFile(log, 'utf8')).trim().split('\n').slice(-10).join('\n');
-  const found = `PostgreSQL did not start on the data in ${location}. The end of its log, ${log}:`;
-  throw new EmbeddedPostgresError(`${found}\n${end}`);
+  throw new ExplainedError(`PostgreSQL did not start on the data in ${location}. The end of its log, ${log}:\n${end}`);
 }
 
 /** Whether it accepts the password in the URL. */
@@ -137,15 +142,9 @@ function logOf(data: string): string {
   return join(data, 'postgres.log');
 }
 
-/** For the message to the next service. */
-function ownerFileIn(directory: string): string {
-  return join(directory, 'postgres.lock');
-}
-
 /**
  * Locks the folder by a socket in the abstract namespace of Linux, which the system frees when this process ends.
- * Elsewhere nothing refuses a second service.
- * Containers that share the folder but not the network do not see it.
+ * Elsewhere, or in two containers that share the folder, nothing refuses a second service.
  */
 async function lockFolder(directory: string, wait: number): Promise<Server> {
   // Device and inode identify a folder under all its names.
@@ -160,10 +159,9 @@ async function lockFolder(directory: string, wait: number): Promise<Server> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }
-    const owner = await readFile(ownerFileIn(directory), 'utf8').catch(() => '');
-    const found = `Another plant store (process ${owner}) is running with the data in ${directory}.`;
+    const found = `Another plant store is running with the data in ${directory}.`;
     const advice = 'Stop it, start this one in another folder, or set DATABASE_URL to a PostgreSQL that both may use.';
-    if (performance.now() >= deadline) throw new EmbeddedPostgresError(`${found} ${advice}`);
+    if (performance.now() >= deadline) throw new ExplainedError(`${found} ${advice}`);
     // Nest's watch starts the next service while the one before still answers its requests.
     if (isFirst) console.warn(`${found} Waiting ${wait / 1000} s for it to stop …`);
     await sleep(20);

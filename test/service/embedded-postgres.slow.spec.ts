@@ -1,14 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { findPostgresPackage, preparePrograms } from '../../src/embedded-postgres/binaries.js';
-import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
+import { findPostgresPackage, preparePrograms, serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { EmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres.js';
 import { postHead, RawConnection, TOKEN } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
@@ -84,7 +82,7 @@ describe(EmbeddedPostgres.name, () => {
     expect((await Promise.allSettled(starts)).filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     await query(url, REMEMBER);
     const otherName = `${tmpdir()}/./${basename(directory)}`;
-    const other = `Another plant store (process ${owner.pid}) is running with the data in ${otherName}.`;
+    const other = `Another plant store is running with the data in ${otherName}.`;
     await expect(EmbeddedPostgres.start(otherName)).rejects.toThrow(other);
     await owner[Symbol.asyncDispose]();
     const next = await EmbeddedPostgres.start(directory);
@@ -95,23 +93,6 @@ describe(EmbeddedPostgres.name, () => {
     process.kill(parseInt(await readFile(pidFile(directory), 'utf8'), 10), 'SIGKILL');
     await both[Symbol.asyncDispose]();
     expect(await queryAtStart(RECALL)).toEqual([42]);
-  });
-
-  it('should neither use nor end a process of somebody else that postmaster.pid names', async () => {
-    await queryAtStart('SELECT 1');
-    const { uid, gid } = await stat(join(directory, 'postgres'));
-    // PostgreSQL takes a process of its own user for a server that still runs.
-    const stranger = spawn('/bin/sh', ['-c', 'read line'], { uid, gid });
-    const text = `${stranger.pid}\n${directory}/postgres\n1\n1\n\n127.0.0.1\n\nready   \n`;
-    await writeFile(pidFile(directory), text, { mode: 0o600 });
-    await chown(pidFile(directory), uid, gid);
-    await expect(EmbeddedPostgres.start(directory)).rejects.toThrow(
-      `Is another postmaster (PID ${stranger.pid}) running in data directory`,
-    );
-    expect(stranger.exitCode ?? stranger.signalCode).toBeNull();
-    stranger.stdin.end();
-    await once(stranger, 'exit');
-    expect(await queryAtStart('SELECT 1')).toEqual([1]);
   });
 
   it('should quote the log of a server that does not start, and take no data that are not its own', async () => {
@@ -139,15 +120,6 @@ describe(EmbeddedPostgres.name, () => {
     await chown(directory, id, id);
     const { stdout } = await promisify(execFile)(process.execPath, [OWNER, directory], { uid: id, gid: id });
     expect(stdout).toMatch(/could not look up effective user ID 4000000: .*set DATABASE_URL/s);
-  });
-
-  it('should say that a folder cannot be written, and end', async () => {
-    await writeFile(join(directory, '.data'), 'a file');
-    const { stderr, ended } = await PlantStoreProcess.run('serve', {}, { cwd: directory });
-    expect(stderr).toMatch(
-      /The embedded PostgreSQL did not start in .*\.data: EEXIST.*Start in another folder, or set DATABASE_URL/,
-    );
-    expect(await ended).toBe(1);
   });
 
   it('should run a package whose install script did not run, or a copy if only root can read it', async () => {

@@ -8,10 +8,11 @@ import { Migrator } from '../../../src/prisma/migrator.js';
 import {
   type Account,
   findPostgresPackage,
+  giveTo,
   preparePrograms,
+  serverAccount,
   serverEnvironment,
-} from '../../../src/embedded-postgres/binaries.js';
-import { giveTo, serverAccount } from '../../../src/embedded-postgres/data-directory.js';
+} from '../../../src/embedded-postgres/data-directory.js';
 import { freePort } from '../http/free-port.js';
 import { until } from '../until.js';
 import { query } from './test-database.js';
