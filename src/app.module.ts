@@ -5,7 +5,7 @@ import { BearerAuthGuard } from './auth/bearer-auth.guard.js';
 import { Environment } from './config/environment.js';
 import { ServiceLogger } from './config/logger.js';
 import { AllExceptionsFilter, ERROR_STATUS } from './http/api-exception.filter.js';
-import { ManagementModule } from './management/management.module.js';
+import { ManagementModule } from './management/management-server.js';
 import { PlantsModule } from './plants/plants.module.js';
 import { MethodNotAllowedModule } from './server/method-not-allowed.module.js';
 import { SECURITY_SCHEME } from './server/openapi.js';

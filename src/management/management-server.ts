@@ -1,29 +1,29 @@
 import {
   Injectable,
   Logger,
+  Module,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Environment } from '../config/environment.js';
 import { PlantsHealth } from '../plants/plants.health.js';
 import { reasonOf, rootReasonOf } from '../util/text.js';
-import { Environment } from '../config/environment.js';
 import { Metrics } from './metrics.js';
-
-const REQUEST_TIMEOUT_MS = 10_000;
-/** The newest connection beyond this limit is closed. Probes need few, and clients need the descriptors. */
-const MAX_CONNECTIONS = 64;
 
 /** The management listener. It is a plain server, so it answers even if the public one does not. */
 @Injectable()
 export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(ManagementServer.name);
-  private readonly server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    void this.answer(request, response);
+  private readonly server = createServer(({ url = '' }, response) => {
+    this.answer(url.split('?', 1)[0], response).catch((error: unknown) => {
+      this.logger.error(error);
+      response.destroy();
+    });
   });
   private isStopping = false;
   /** The reason in the last log line; undefined while plants can be created. */
@@ -44,7 +44,6 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
 
   async onApplicationBootstrap(): Promise<void> {
     const { MANAGEMENT_HOST: host, MANAGEMENT_PORT: port } = this.environment;
-    this.server.maxConnections = MAX_CONNECTIONS;
     await once(this.server.listen({ host, port }), 'listening');
     // The listener must not keep the process alive if the start fails elsewhere.
     this.server.unref();
@@ -54,32 +53,21 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
     this.isStopping = true;
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    if (!this.server.listening) return;
-    const closed = once(this.server, 'close');
+  onApplicationShutdown(): void {
     this.server.close();
     // An idle probe must not delay the stop.
     this.server.closeAllConnections();
-    await closed;
   }
 
-  private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      const [path] = url.split('?', 1);
-      if (path === '/livez') respondJson(response, 200, { status: 'ok' });
-      else if (path === '/readyz') {
-        const reason = await this.findObstacle();
-        if (reason === undefined) respondJson(response, 200, { status: 'ok' });
-        else respondJson(response, 503, { status: 'unavailable', reason });
-      } else if (path === '/metrics') {
-        const isReady = (await this.findObstacle()) === undefined;
-        const { text, type } = await this.metrics.expose(isReady);
-        respond(response, 200, type, text);
-      } else respondJson(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
-    } catch (error) {
-      this.logger.error(error instanceof Error ? error.stack : error);
-      respondJson(response, 500, { message: 'The service could not answer. Its log says why.' });
-    }
+  private async answer(path: string | undefined, response: ServerResponse): Promise<void> {
+    const reason = path === '/livez' ? undefined : await this.findObstacle();
+    if (path === '/metrics') {
+      const { text, type } = await this.metrics.expose(reason === undefined);
+      respond(response, 200, text, type);
+    } else if (path !== '/livez' && path !== '/readyz')
+      respond(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
+    else if (reason !== undefined) respond(response, 503, { status: 'unavailable', reason });
+    else respond(response, 200, { status: 'ok' });
   }
 
   /** Why this process cannot take requests; undefined if it can. */
@@ -103,11 +91,11 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   }
 }
 
-function respondJson(response: ServerResponse, status: number, body: object): void {
-  respond(response, status, 'application/json', JSON.stringify(body));
+function respond(response: ServerResponse, status: number, body: object | string, type = 'application/json'): void {
+  response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-function respond(response: ServerResponse, status: number, type: string, text: string): void {
-  const length = Buffer.byteLength(text);
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': length, 'Cache-Control': 'no-store' }).end(text);
-}
+/** `/livez`, `/readyz` and `/metrics`, on a listener of their own. It is imported with the modules that it watches. */
+@Module({ providers: [ManagementServer, Metrics] })
+export class ManagementModule {}

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { refusalOf } from '../auth/token-verifier.js';
@@ -12,7 +11,6 @@ import { MAX_BATCH_PLANTS, WriteStatistics } from '../writer/batch-writer.js';
 /** In seconds. The last bucket is the default of REQUEST_TIMEOUT. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const PLANTS = [1, 2, 5, 10, 20, 50, 100, 200, MAX_BATCH_PLANTS];
-const EVENT_LOOP_PRECISION_MS = 10;
 const ERRORS = [0, ...Object.keys(ERROR_CATALOGUE)].map(Number);
 const WRONG_TOKEN = [40101, 40102];
 
@@ -42,28 +40,12 @@ export class Metrics implements ResponseHook {
     }),
   );
 
-  private monitoring: Promise<void> | undefined;
+  private isMonitoring = false;
 
   /** It reads the counters when it is asked, and observes each statement and each wait for a connection. */
   constructor(plants: WriteStatistics, pool: StorePool, tokens: IssuedTokenVerifier) {
-    this.attach(plants, pool, tokens);
     for (const { answers } of this.byError.values()) answers.inc(0);
     for (const outcome of ['success', 'refused', 'failed']) this.durations.zero({ outcome });
-  }
-
-  beforeHead(response: ServerResponse, durationMs: number): void {
-    const { error, plantId } = requestContext(response);
-    // A page of the documentation.
-    if (error === 0 && plantId === undefined) return;
-    // Strangers can send JWTs with unknown keys. These are 50300 for a moment, which is no failure of the service.
-    const isWrongToken = WRONG_TOKEN.includes(error) || refusalOf(response.req) !== undefined;
-    const counted = this.byError.get(error);
-    counted?.answers.inc();
-    (isWrongToken ? this.refusals : counted?.durations)?.observe(durationMs / 1000);
-    if (isWrongToken) this.wrongTokens.inc();
-  }
-
-  private attach(plants: WriteStatistics, pool: StorePool, tokens: IssuedTokenVerifier): void {
     this.gauge('token_expires_seconds', 'Until the first of the tokens in use ends.', () => tokens.secondsToNextExpiry);
     this.counter('plants_created_total', 'Plants that were created.', [], () => plants.created);
     this.gauge('creates_waiting', 'Creates that wait for a statement.', () => plants.countWaiting());
@@ -81,20 +63,25 @@ export class Metrics implements ResponseHook {
     };
   }
 
-  /** Returns all metrics in the text format of Prometheus. */
-  async expose(isReady: boolean): Promise<{ type: string; text: string }> {
-    await (this.monitoring ??= this.monitorProcess());
-    this.ready.set(Number(isReady));
-    return { type: this.registry.contentType, text: await this.registry.metrics() };
+  beforeHead(response: ServerResponse, durationMs: number): void {
+    const { error, plantId } = requestContext(response);
+    // A page of the documentation.
+    if (error === 0 && plantId === undefined) return;
+    // Strangers can send JWTs with unknown keys. These are 50300 for a moment, which is no failure of the service.
+    const isWrongToken = WRONG_TOKEN.includes(error) || refusalOf(response.req) !== undefined;
+    const counted = this.byError.get(error);
+    counted?.answers.inc();
+    (isWrongToken ? this.refusals : counted?.durations)?.observe(durationMs / 1000);
+    if (isWrongToken) this.wrongTokens.inc();
   }
 
-  /** Memory, CPU, garbage collection and event loop. Their monitors take CPU time, so the first scrape starts them. */
-  private async monitorProcess(): Promise<void> {
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
-    // The monitor of the event loop returns NaN until its second tick. Its timer comes before a longer one that begins
-    // now, so each wait sees a tick, even if the loop was blocked.
-    await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
-    await setTimeout(2 * EVENT_LOOP_PRECISION_MS);
+  /** All metrics, with those of memory, CPU, garbage collection and the event loop, in the format of Prometheus. */
+  async expose(isReady: boolean): Promise<{ type: string; text: string }> {
+    // Their monitors take CPU time, so the first scrape starts them.
+    if (!this.isMonitoring) collectDefaultMetrics({ register: this.registry });
+    this.isMonitoring = true;
+    this.ready.set(Number(isReady));
+    return { type: this.registry.contentType, text: await this.registry.metrics() };
   }
 
   private counter(name: string, help: string, labelNames: string[] = [], read?: () => number): Counter {
