@@ -12,7 +12,7 @@ import {
   DatabaseUnreachableError,
   isRejectedForNow,
   isUndecided,
-  PlantLeftOutError,
+  InsertSkippedError,
 } from '../prisma/database.errors.js';
 import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
 import { PrismaService } from '../prisma/prisma.service.js';
@@ -92,7 +92,7 @@ export class PlantsRepository implements PlantTable {
     // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
     const found = `SELECT ${STORED} FROM ${this.table} WHERE id = $1::text::bigint`;
     const [row] = await run<StoredRow>(found, [String(record.id)]);
-    if (!row) throw storageApiError(new PlantLeftOutError());
+    if (!row) throw storageApiError(new InsertSkippedError());
     return recordOf(row);
   }
 

@@ -16,7 +16,7 @@ export const CANCEL_TIMEOUT_MS = 1000;
 const CANCEL_REQUEST_BYTES = 16;
 const CANCEL_REQUEST_CODE = 80_877_102;
 
-/** The members of a client that the types of pg leave out. */
+/** Members of a client that are not in the types of pg. */
 interface Internals {
   readonly connection?: { readonly stream?: Socket };
   readonly host: string;
@@ -65,7 +65,7 @@ export async function withConnection<T>(
  */
 export function requestCancel(client: object): void {
   const { connection, host, port, processID, secretKey } = client as Internals;
-  // A host may lend another kind of client.
+  // The pool of a host may have another kind of client.
   if (connection?.stream === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;
   const socket = remoteAddress === undefined ? connect(`${host}/.s.PGSQL.${port}`) : connect(remotePort, remoteAddress);

@@ -14,10 +14,10 @@ export class DatabaseOverloadedError extends NothingWrittenError {
 }
 
 /** An insert stored nothing, although no plant has the id. */
-export class PlantLeftOutError extends NothingWrittenError {
-  override readonly name = 'PlantLeftOutError';
+export class InsertSkippedError extends NothingWrittenError {
+  override readonly name = 'InsertSkippedError';
   override readonly message =
-    'no plant has the id, and none is stored: a trigger or a rule of the table plants leaves it out';
+    'no plant has the id, and none is stored: a trigger or a rule of the table plants skips it';
 }
 
 /** The time was up; the outcome of a statement that was sent is unknown. */

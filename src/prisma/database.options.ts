@@ -20,11 +20,9 @@ const IsSchema = Rule((schema) => (typeof schema === 'string' ? schemaFault(sche
 export interface PgPoolLike {
   /** Borrows a connection. */
   connect(): Promise<PgClientLike>;
-  /** Connections of the pool. With these three members, an exhausted pool is answered with 50301. @defaultValue none */
+  /** With these three members, an exhausted pool is answered with 50301. @defaultValue none */
   readonly totalCount?: number;
-  /** Connections that are not in use. @defaultValue none */
   readonly idleCount?: number;
-  /** `max` is the most connections of the pool. @defaultValue none */
   readonly options?: { readonly max?: number };
 }
 
@@ -64,7 +62,7 @@ export class MigratorSettings extends DatabaseAddress {
 export type MigratorOptions = OptionsOf<MigratorSettings, 'url'>;
 
 class UrlSettings extends DatabaseAddress {
-  /** The most connections that may be open, 1 to 1000. @defaultValue 10 */
+  /** The maximum number of connections, 1 to 1000. @defaultValue 10 */
   @IsIntBetween(1, MAX_POOL_SIZE)
   size = DEFAULT_POOL_SIZE;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
@@ -91,12 +89,12 @@ class PoolSettings {
 export type UrlDatabaseOptions = OptionsOf<UrlSettings, 'url'>;
 
 /**
- * The store borrows connections from a pool of the application. It returns them unchanged, and never closes the pool.
+ * The store uses connections of the application's pool. It returns them unchanged, and never closes the pool.
  */
 export type PoolDatabaseOptions = OptionsOf<PoolSettings, 'pool'>;
 
 /**
- * The database of the plants: `url` for the store's own connections, or `pool` to borrow those of the application.
+ * The database of the plants: `url` for the store's own connections, or `pool` for those of the application.
  * Creates that arrive together share a session. One that needs the session of its request, with its tenant for example,
  * is created in a `transaction` of the application.
  *

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { PrismaClient } from './generated/client.js'; // made by: npm run prisma:generate
 import { StorePool } from './store-pool.js';
 
-/** Prisma's client, on the connections of the store. It runs single statements whose texts are few. */
+/** Prisma's client, on the connections of the store. It runs statements, no transactions; their texts are few. */
 @Injectable()
 export class PrismaService extends PrismaClient implements OnModuleInit {
   constructor(pool: StorePool) {

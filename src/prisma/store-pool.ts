@@ -63,7 +63,7 @@ export interface QueryResult {
 }
 
 /**
- * Runs single statements on the connections of a store. A statement has one time limit for the wait and the answer. The
+ * Runs statements on the connections of a store, each by itself. A statement has one time limit for the wait and the answer. The
  * class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` nothing
  * was executed. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown. The
  * errors of the store have no code: Prisma would replace an error that has one.
@@ -75,7 +75,7 @@ export abstract class StorePool {
 
   protected constructor(
     readonly schema: string,
-    /** The most connections; Infinity if it is unknown. */
+    /** The maximum number of connections; Infinity if it is unknown. */
     readonly size: number,
     /** Milliseconds to wait for a connection and an answer together. */
     readonly timeout: number,

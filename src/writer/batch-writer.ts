@@ -2,9 +2,9 @@ import { AsyncResource } from 'node:async_hooks';
 import {
   DatabaseOverloadedError,
   DatabaseTimeoutError,
+  InsertSkippedError,
   isLocked,
   isPlantRejected,
-  PlantLeftOutError,
 } from '../prisma/database.errors.js';
 
 /** Maximum number of plants in a statement. With more, a commit gains little and the next plants wait longer. */
@@ -259,7 +259,7 @@ export class BatchWriter<R extends WriteRecord> {
       const existing = plants.get(create.record.id);
       const isOwn = existing?.writeId === create.record.writeId;
       if (isOwn && !create.isSettled) this.statistics.created += 1;
-      if (existing === undefined) create.fail(new PlantLeftOutError());
+      if (existing === undefined) create.fail(new InsertSkippedError());
       else create.settle(isOwn ? undefined : existing);
     }
   }

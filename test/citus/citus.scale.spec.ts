@@ -145,15 +145,6 @@ describeWith(HOME === undefined ? MISSING : undefined, 'On Citus', () => {
     }
   });
 
-  it('should not start if a node may lose what it has acknowledged', async () => {
-    await worker.set('synchronous_commit', 'off');
-    await until(async () => (await worker.query('SHOW synchronous_commit'))[0]?.synchronous_commit === 'off');
-    const fault = `synchronous_commit is off on node 127.0.0.1:${worker.port}: plants could be lost.`;
-    for (const node of nodes) await expect(startOn(node)).rejects.toThrow(fault);
-    await coordinator.query('ALTER ROLE svc IN DATABASE plants SET synchronous_commit = on');
-    await (await startOn(coordinator)).stop();
-  });
-
   describe('under load', () => {
     let store: Store;
 

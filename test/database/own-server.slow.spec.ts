@@ -134,7 +134,7 @@ it('A token should be confirmed after a restart, and by no standby, which may no
   way.reset();
   way.restore();
   await expectWithin(2000, async () => !(await isAccepted()));
-  await expect(verifier.verify(token)).rejects.toThrow('the server is a standby');
+  await expect(verifier.verify(token)).rejects.toThrow('it is a standby');
   // Without an end of the open connections.
   way.leadTo(server.url());
   await until(isAccepted);

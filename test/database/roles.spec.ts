@@ -103,16 +103,6 @@ describe('A database with one role that owns the tables and another one for the 
     await again.stop();
   });
 
-  it('should be told in /readyz while the service lacks a right on a column', async () => {
-    const store = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
-    const readiness = async (): Promise<string> =>
-      (await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).text();
-    await database.query(`REVOKE ALL ON plants FROM ${QUOTED};
-      GRANT INSERT, SELECT (id, name, tag, idempotency_key, created_by) ON plants TO ${QUOTED}`);
-    await until(async () => (await readiness()).includes('the role lacks a right that a create needs'));
-    await store.stop();
-  });
-
   it('should have the rights of the service again after each run, and in each schema', async () => {
     await database.query(`REVOKE ALL ON plants, access_tokens FROM ${QUOTED}`);
     const variables = { DATABASE_PASSWORD: PASSWORD, STORAGE_TIMEOUT: '1000' };
@@ -136,10 +126,6 @@ describe('A database with one role that owns the tables and another one for the 
   });
 });
 
-const PARTITIONED = `ALTER TABLE plants RENAME TO usual; CREATE TABLE plants (LIKE usual INCLUDING ALL) PARTITION BY HASH (id);
-  CREATE TABLE plants_0 PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 0);
-  CREATE TABLE plants_1 PARTITION OF plants FOR VALUES WITH (MODULUS 2, REMAINDER 1)`;
-
 describe('Tables of the store', () => {
   beforeEach(async () => {
     await database.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
@@ -157,15 +143,11 @@ describe('Tables of the store', () => {
     await expectFailure('token list', { DATABASE_URL: url }, message);
   }
 
-  it.each([
-    [
-      'a crash would empty one, and another one belongs to a stranger',
-      `ALTER TABLE access_tokens SET UNLOGGED; ALTER TABLE plants OWNER TO ${STRANGER}`,
-      `empty public\\.access_tokens\\. Run .* SET LOGGED\\. public\\.plants belongs to the role ${STRANGER}, .* OWNER TO \\w+$`,
-    ],
-  ])('should be refused, with what to run, if %s', async (_, change, message) => {
-    await database.query(change);
-    await expectRefusedByAll(database.url, RegExp(message, 'm'));
+  it('should be refused, with what to run, if a crash would empty one, or one belongs to a stranger', async () => {
+    await database.query(`ALTER TABLE access_tokens SET UNLOGGED; ALTER TABLE plants OWNER TO ${STRANGER}`);
+    const unlogged = 'empty public\\.access_tokens\\. Run .* SET LOGGED';
+    const foreign = `public\\.plants belongs to the role ${STRANGER}, .* OWNER TO \\w+$`;
+    await expectRefusedByAll(database.url, RegExp(`${unlogged}\\. ${foreign}`, 'm'));
   });
 
   it('should be used in a schema where others may create, with a warning that has what to run', async () => {
@@ -199,7 +181,6 @@ describe('Tables of the store', () => {
   it.each([
     ['the owner of the schema', `ALTER SCHEMA public OWNER TO ${STRANGER}`, ''],
     ['a role that this one is in', `GRANT ${STRANGER} TO CURRENT_USER`, `REVOKE ${STRANGER} FROM CURRENT_USER`],
-    ['a superuser', `ALTER ROLE ${STRANGER} SUPERUSER`, `ALTER ROLE ${STRANGER} NOSUPERUSER`],
   ])('should be used if they belong to %s', async (_, change, undo) => {
     for (const table of ['plants', 'access_tokens', '_prisma_migrations'])
       await database.query(`ALTER TABLE ${table} OWNER TO ${STRANGER}`);
@@ -208,18 +189,15 @@ describe('Tables of the store', () => {
     await database.query(undo);
   });
 
-  it('should be used if they are partitioned, with a search_path that does not name pg_catalog behind others', async () => {
+  it('should be refused if the search_path names pg_catalog behind other schemas', async () => {
     const urlWith = (path: string): string => {
       const url = new URL(database.url);
       url.searchParams.set('options', `-c search_path=${path}`);
       return url.href;
     };
-    await database.query(PARTITIONED);
     const fault = /the search_path \{public,pg_catalog\} names pg_catalog behind/;
     await expect(Host.on({ url: urlWith('public,pg_catalog') })).rejects.toThrow(fault);
     // Its first schema is for temporary tables.
-    const host = await Host.on({ url: urlWith('pg_temp,public') });
-    for (const id of [1, 2, 3]) await host.expectCreated(id);
-    await host.stop();
+    await (await Host.on({ url: urlWith('pg_temp,public') })).stop();
   });
 });

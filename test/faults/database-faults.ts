@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { PlantStoreProcess } from '../support/service/process.js';
-import { until } from '../support/until.js';
 import { type Cluster, type Fault, fault, type FaultOptions } from './cluster.js';
 
-const NODE_OPTIONS = `--require ${fileURLToPath(new URL('newer-build.cjs', import.meta.url))}`;
 const SESSIONS = `FROM pg_stat_activity WHERE application_name = 'plant-store'`;
-/** The session of a killed program ends when the server notices. */
-const MIGRATING = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`;
 
 const cancelAll = (cluster: Cluster): Promise<unknown> => cluster.query(`SELECT pg_cancel_backend(pid) ${SESSIONS}`);
 const terminateAll = (cluster: Cluster): Promise<unknown> =>
@@ -32,23 +26,7 @@ async function failOverLate(cluster: Cluster, meanwhile: () => Promise<unknown>)
   await cluster.failOver();
 }
 
-/** Runs `migrate` of a newer build, which has a migration that the database lacks. */
-const migrate = ({ primary }: Cluster, variables: Record<string, string> = {}): Promise<PlantStoreProcess> =>
-  PlantStoreProcess.run('migrate', { DATABASE_URL: primary.url(), NODE_OPTIONS, ...variables });
-
-/** It must succeed. Of half a migration the column would be missing afterwards, or be there before. */
-async function completeMigration(cluster: Cluster): Promise<void> {
-  const run = await migrate(cluster);
-  if ((await run.ended) !== 0) throw new Error(`migrate: ${run.output}`);
-  await cluster.query('SELECT height FROM plants LIMIT 0');
-}
-
-const undoMigration = (cluster: Cluster): Promise<unknown> =>
-  cluster.query(`ALTER TABLE plants DROP COLUMN IF EXISTS height;
-    DELETE FROM _prisma_migrations WHERE migration_name = '29990101000000_add_height'`);
-
 const CREATES_ALL: FaultOptions = { createsAll: true };
-const MIGRATES: FaultOptions = { createsAll: true, cleanup: undoMigration };
 const SYNCHRONOUS: FaultOptions = { prepare: (cluster) => cluster.addStandby('sync') };
 const ASYNCHRONOUS: FaultOptions = { prepare: (cluster) => cluster.addStandby('async') };
 
@@ -64,10 +42,6 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     const [session] = await primary.query<{ pid: number }>(`SELECT pid ${SESSIONS} LIMIT 1`);
     if (session) process.kill(session.pid, 'SIGKILL');
     await witness;
-  }),
-  fault('immediate restart of PostgreSQL', {}, async ({ primary }) => {
-    await primary.end('SIGQUIT');
-    await primary.start();
   }),
   ...[3, 20].map((seconds) =>
     fault(`PostgreSQL stopped (SIGSTOP) for ${seconds} s`, {}, async ({ primary }) => {
@@ -96,28 +70,8 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     });
     await Promise.all(others.map((client) => client.end().catch(() => undefined)));
   }),
-  fault('migrate while a reader keeps the table, and again when it does not', MIGRATES, async (cluster) => {
-    const reader = new pg.Client(cluster.primary.url());
-    await reader.connect();
-    await reader.query('BEGIN; SELECT count(*) FROM plants');
-    const kept = await migrate(cluster);
-    await reader.end();
-    if ((await kept.ended) !== 1 || !kept.output.includes('is locked')) throw new Error(`migrate: ${kept.output}`);
-    await completeMigration(cluster);
-  }),
-  fault('kill -9 of migrate at each of its statements, then migrate', MIGRATES, async (cluster) => {
-    for (let statement = 1, code: unknown = 'SIGKILL'; code === 'SIGKILL'; statement++) {
-      code = await (await migrate(cluster, { KILL_AT: String(statement) })).ended;
-      await until(async () => (await cluster.query(MIGRATING)).length === 0);
-      if (code !== 'SIGKILL' && code !== 0) throw new Error(`migrate ended with ${String(code)}`);
-      await completeMigration(cluster);
-      await undoMigration(cluster);
-    }
-  }),
-  ...['', ' CONCURRENTLY'].map((how) =>
-    fault(`REINDEX${how} of the table, for 3 s`, CREATES_ALL, (cluster) =>
-      repeat(3000, 20, () => cluster.query(`REINDEX TABLE${how} plants`)),
-    ),
+  fault('REINDEX CONCURRENTLY of the table, for 3 s', CREATES_ALL, (cluster) =>
+    repeat(3000, 20, () => cluster.query('REINDEX TABLE CONCURRENTLY plants')),
   ),
   fault('ALTER TYPE of columns, for 3 s', CREATES_ALL, (cluster) =>
     repeat(3000, 50, async () => {

@@ -12,18 +12,12 @@ const shell = (script: string, ...args: string[]): Promise<unknown> =>
   promisify(execFile)('sh', ['-ec', script, 'sh', ...args]);
 
 const walOf = ({ primary }: Cluster): string => join(primary.data, 'pg_wal');
-const tablespaceOf = ({ primary }: Cluster): string => join(primary.folder, 'tablespace');
 /** The options of `mount` for a disk of the server's user. */
 const diskOf = ({ primary: { account } }: Cluster, size: string): string =>
   `size=${size},uid=${account.uid ?? 0},gid=${account.gid ?? 0},mode=700`;
 /** Takes all the room that a disk has left. */
 const fill = (folder: string): Promise<unknown> => shell('dd if=/dev/zero of="$1/filler" bs=64k || true', folder);
 const empty = (folder: string): Promise<void> => rm(join(folder, 'filler'));
-const moveTable = (cluster: Cluster, tablespace: string): Promise<unknown> =>
-  cluster.query(
-    `ALTER TABLE plants SET TABLESPACE ${tablespace}; ALTER INDEX plants_pkey SET TABLESPACE ${tablespace}`,
-  );
-
 /** Of the embedded server. */
 let embeddedFolder = '';
 
@@ -42,11 +36,6 @@ const EMBEDDED: FaultOptions = {
     await cluster.startService();
   },
 };
-const SMALL_HEAP: FaultOptions = {
-  answersAll: true,
-  prepare: (cluster) => cluster.restartService({ NODE_OPTIONS: '--max-old-space-size=128' }),
-  cleanup: (cluster) => cluster.restartService(),
-};
 const SMALL_DISK_FOR_WAL: FaultOptions = {
   needsRoot: true,
   prepare: async (cluster) => {
@@ -62,21 +51,7 @@ const SMALL_DISK_FOR_WAL: FaultOptions = {
     await cluster.primary.start();
   },
 };
-const SMALL_DISK_FOR_TABLE: FaultOptions = {
-  needsRoot: true,
-  prepare: async (cluster) => {
-    await shell('mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1"', tablespaceOf(cluster), diskOf(cluster, '32m'));
-    await cluster.query(`CREATE TABLESPACE small LOCATION '${tablespaceOf(cluster)}'`);
-    await moveTable(cluster, 'small');
-  },
-  cleanup: async (cluster) => {
-    await moveTable(cluster, 'pg_default');
-    await cluster.query('DROP TABLESPACE small');
-    await shell('umount "$1" && rmdir "$1"', tablespaceOf(cluster));
-  },
-};
-
-/** What the service, its memory, its network and the disks of the database suffer. */
+/** What the service, its network and the disk of the database suffer. */
 export const MACHINE_FAULTS: readonly Fault[] = [
   fault('kill -9 of the embedded PostgreSQL: the service says so and ends, then a start', EMBEDDED, async (cluster) => {
     const { service } = cluster;
@@ -88,24 +63,11 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     await cluster.startEmbedded(embeddedFolder);
   }),
   fault('kill -9 of the service, then a start', {}, (cluster) => cluster.restartService()),
-  ...(['SIGTERM', 'SIGHUP'] as const).map((signal) =>
-    fault(`stop of the service (${signal}), then a start`, { answersAll: true }, async (cluster) => {
-      cluster.service.signal(signal);
-      const code = await cluster.service.ended;
-      if (code !== 0) throw new Error(`The service ended with ${code}.`);
-      await cluster.startService();
-    }),
-  ),
-  fault('heap of 128 MB, 64 clients with large bodies for 5 s', SMALL_HEAP, async ({ service }) => {
-    // Two bytes a character in memory. Ids below those of the probes: the load's own are positive.
-    let id = -1_000_000_000;
-    const name = `${'x'.repeat(100_000)}ж`;
-    const end = performance.now() + 5000;
-    const post = async (): Promise<void> => {
-      while (performance.now() < end) await service.post(JSON.stringify({ id: --id, name }));
-    };
-    await Promise.all(Array.from({ length: 64 }, post));
-    if (!service.isRunning) throw new Error('The service has ended.');
+  fault('stop of the service (SIGTERM), then a start', { answersAll: true }, async (cluster) => {
+    cluster.service.signal('SIGTERM');
+    const code = await cluster.service.ended;
+    if (code !== 0) throw new Error(`The service ended with ${code}.`);
+    await cluster.startService();
   }),
   fault('connections lost in the place of an answer, for 2 s', {}, ({ address }) =>
     repeat(2000, 50, () => {
@@ -135,10 +97,5 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     await sleep(1000);
     await empty(walOf(cluster));
     await cluster.primary.start();
-  }),
-  fault('disk of the table full, for 2 s', SMALL_DISK_FOR_TABLE, async (cluster) => {
-    await fill(tablespaceOf(cluster));
-    await sleep(2000);
-    await empty(tablespaceOf(cluster));
   }),
 ];

@@ -152,7 +152,7 @@ describe('A service in trouble', () => {
       ...trigger('RETURN NULL'),
       ready: '200 ok',
       error: 50000,
-      cause: 'PlantLeftOutError',
+      cause: 'InsertSkippedError',
     },
   ])('should say in /readyz $ready if $trouble, and log the cause', async ({ begin, end, ready, error, cause }) => {
     await service.database.query(begin);
