@@ -155,9 +155,7 @@ export function lacksPrivilege(error: unknown): boolean {
 
 /** Whether the server, or a pooler before it, refuses or drops a parameter of the start-up packet. */
 export function isSetUpRefused(error: unknown): boolean {
-  const { cause } = Object(error) as { cause?: unknown };
-  if (error instanceof SettingsDroppedError || rejectionOf(error) === PROTOCOL_VIOLATION) return true;
-  return cause !== undefined && isSetUpRefused(cause);
+  return error instanceof SettingsDroppedError || rejectionOf(error) === PROTOCOL_VIOLATION;
 }
 
 export const LACKS_RIGHT =

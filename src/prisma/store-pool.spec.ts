@@ -207,19 +207,6 @@ describe(StorePool.name, () => {
       expect(release.mock.calls).toEqual([[isKept ? undefined : failure]]);
     });
 
-    it.each([
-      ['all are in use', 0, 'DatabaseOverloadedError'],
-      ['some are not', 1, 'DatabaseUnreachableError'],
-    ])('should say, if no connection comes and %s, which of both it is', async (_, idleCount, name) => {
-      const pool = {
-        connect: () => new Promise<never>(() => undefined),
-        options: { max: 1 },
-        totalCount: 1,
-        idleCount,
-      };
-      await expect(new HostPool({ pool, timeout: 50 }).execute('SELECT')).rejects.toMatchObject({ name });
-    });
-
     it('should say that connect() gave no client of a pool', async () => {
       const cause: unknown = expect.objectContaining({ message: expect.stringContaining('it has to be a Pool of pg') });
       await expect(lend(() => undefined).execute('SELECT')).rejects.toMatchObject({ cause });

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { spawn, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { giveTo } from '../../src/embedded-postgres/data-directory.js';
 import { Migrator } from '../../src/prisma/migrator.js';
 import { runningTarget } from '../contract/contract-target.js';
@@ -115,33 +113,6 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
     const start = startStoreOn({ ...database, url: urlThrough(another, database, {}) });
     const message = RegExp(`^cannot use database plants_test_.*${reason.source}.*Declare .*\\?pgbouncer=true$`);
     await expect(start).rejects.toThrow(message);
-    await another.stop();
-    await database.drop();
-  });
-
-  it('should write nothing on a session that is not the one that was set up, and name the remedy', async () => {
-    const settings = 'ignore_startup_parameters = statement_timeout\ndefault_pool_size = 2';
-    const [database, another] = await Promise.all([createTestDatabase(), startPooler(settings)]);
-    // As long as the time limit of the store, so that its start sees no dropped setting.
-    await database.query(`DO $$ BEGIN
-      EXECUTE format('ALTER DATABASE %I SET statement_timeout TO 5000', current_database());
-      EXECUTE format('ALTER DATABASE %I SET synchronous_commit TO off', current_database());
-    END $$`);
-    const failures = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
-    const url = urlThrough(another, database, {});
-    const store = await startStoreOn({ ...database, url }, { DATABASE_POOL_SIZE: '1' });
-    expect((await store.post('{"id":1,"name":"Rose"}')).status).toBe(200);
-    const holder = new pg.Client(url);
-    await holder.connect();
-    await holder.query('BEGIN');
-    const refused = await store.post('{"id":2,"name":"Rose"}');
-    expect([errorOf(refused), refused.body]).toEqual([50300, expect.stringContaining('Nothing was written')]);
-    await holder.end();
-    expect(await database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
-    const remedies = failures.mock.calls.flat().filter((line) => String(line).includes('?pgbouncer=true'));
-    expect(remedies).toHaveLength(1);
-    failures.mockRestore();
-    await store.stop();
     await another.stop();
     await database.drop();
   });

@@ -101,24 +101,20 @@ describe('The management listener', () => {
     expect(await metrics()).toMatch(/^plant_store_database_connection_wait_seconds_count [1-9]/m);
   });
 
-  it.each(['reset', 'freeze'] as const)(
-    'should tell that the database is away (%s), log each change once, be live nevertheless, and recover',
-    async (breakDown) => {
-      const log = (['warn', 'log'] as const).map((level) => jest.spyOn(Logger.prototype, level).mockReturnValue());
-      store.proxy[breakDown]();
-      await until(async () => !(await isReady()));
-      const reason =
-        /^\{"status":"unavailable","reason":"the database (cannot be reached|did not answer within 2000 ms)"\}$/;
-      expect(await readiness()).toEqual([503, expect.stringMatching(reason)]);
-      expect(await metrics()).toMatch(/^plant_store_ready 0$/m);
-      expect((await managed('/livez')).status).toBe(200);
-      store.proxy.restore();
-      await until(isReady);
-      const lines = log.flatMap(({ mock }) => mock.calls.flat().map(String)).filter((line) => line.includes('ready'));
-      expect(lines.filter((line, at) => line !== lines[at - 1])).toEqual(lines);
-      expect(lines[0]).toMatch(/^The service is not ready: the database /);
-      expect(lines.at(-1)).toBe('The service is ready again');
-      jest.restoreAllMocks();
-    },
-  );
+  it('should tell that the database is away, log each change once, be live nevertheless, and recover', async () => {
+    const log = (['warn', 'log'] as const).map((level) => jest.spyOn(Logger.prototype, level).mockReturnValue());
+    store.proxy.reset();
+    await until(async () => !(await isReady()));
+    const body = '{"status":"unavailable","reason":"the database cannot be reached"}';
+    expect(await readiness()).toEqual([503, body]);
+    expect(await metrics()).toMatch(/^plant_store_ready 0$/m);
+    expect((await managed('/livez')).status).toBe(200);
+    store.proxy.restore();
+    await until(isReady);
+    const lines = log.flatMap(({ mock }) => mock.calls.flat().map(String)).filter((line) => line.includes('ready'));
+    expect(lines.filter((line, at) => line !== lines[at - 1])).toEqual(lines);
+    expect(lines[0]).toMatch(/^The service is not ready: the database /);
+    expect(lines.at(-1)).toBe('The service is ready again');
+    jest.restoreAllMocks();
+  });
 });
