@@ -1,13 +1,12 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { overloaded } from '../errors/api-error.js';
-import { withConnection } from '../prisma/connection.js';
+import { withConnection, withTimeout } from '../prisma/connection.js';
 import { DatabaseTimeoutError, lacksPrivilege, ReadOnlyServerError } from '../prisma/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { parseDatabaseUrl } from '../prisma/database-url.js';
 import { UrlPool } from '../prisma/store-pool.js';
 import { assertMigrated } from '../prisma/table-checks.js';
 import { quote, rootReasonOf } from '../util/text.js';
-import { withTimeout } from '../util/timing.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { ISSUED_TOKEN, TOKEN_PREFIX, tokenDigest } from './token-format.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';

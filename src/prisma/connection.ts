@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
-import { withTimeout } from '../util/timing.js';
 import { MigrationError } from './database.errors.js';
 import type { DatabaseUrl } from './database-url.js';
 
@@ -57,6 +56,20 @@ export async function withConnection<T>(
     void client.end();
     (client as unknown as Internals).unref();
   }
+}
+
+/** Settles as the work does, or rejects when the time is up. The work itself is not stopped. */
+export async function withTimeout<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fail = (): void => {
+      reject(timeUp());
+    };
+    timer = setTimeout(fail, Math.max(0, milliseconds));
+  });
+  return Promise.race([work, late]).finally(() => {
+    clearTimeout(timer);
+  });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
-import { withTimeout } from '../util/timing.js';
-import { CANCEL_TIMEOUT_MS, requestCancel } from './connection.js';
+import { CANCEL_TIMEOUT_MS, requestCancel, withTimeout } from './connection.js';
 import { logWarnings, parseDatabaseUrl } from './database-url.js';
 import {
   DatabaseLostError,

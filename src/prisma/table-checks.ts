@@ -126,7 +126,7 @@ export async function assertMayExecute(query: Query): Promise<void> {
 export async function assertReadyForCreates({ execute, schema }: StorePool, options: DatabaseOptions): Promise<void> {
   const database = hasUrl(options)
     ? `database ${parseDatabaseUrl(options.url, options.password).description}`
-    : 'the database of the pool in the options of PlantsModule';
+    : 'the database of the pool from the host';
   const store = { schema, schemaDescription: `schema ${schema} of ${database}` };
   try {
     const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
