@@ -34,8 +34,6 @@ export class DatabaseLostError extends Error {
 export class ReadOnlyServerError extends Error {
   override readonly name = 'ReadOnlyServerError';
   override readonly message = 'the database accepts no writes: it is a standby, or read-only';
-  /** That of PostgreSQL for a statement that writes. */
-  readonly code = '25006';
 }
 
 /** A pooler dropped the settings of a new session. */

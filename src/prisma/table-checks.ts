@@ -19,39 +19,28 @@ const TRUSTED = `WITH RECURSIVE own (oid) AS (SELECT oid FROM pg_roles WHERE rol
     UNION SELECT datdba FROM pg_database WHERE datname = current_database())`;
 /** The tables of the store in schema $1. Whoever owns one can run code with the rights of its users. */
 const TABLES = `${TRUSTED}
-  SELECT relname::text AS name,
-    quote_ident(nspname::text) || '.'::text || quote_ident(relname::text) AS identity,
-    quote_ident(pg_get_userbyid(relowner)::text) AS owner, quote_ident(pg_get_userbyid(datdba)::text) AS "databaseOwner",
-    relowner IN (SELECT oid FROM trusted) AS "isTrusted",
-    relpersistence = 'u' AND relkind = 'r' AS "isUnlogged"
-  FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = relnamespace JOIN pg_database ON datname = current_database()
+  SELECT relname::text AS name, CASE
+    WHEN relowner NOT IN (SELECT oid FROM trusted) THEN pg_catalog.format(
+      '%1$I.%2$I belongs to the role %3$I, which could run code with the rights of others. '
+      'Run ALTER TABLE %1$I.%2$I OWNER TO %4$I', nspname, relname, pg_get_userbyid(relowner), pg_get_userbyid(datdba))
+    WHEN relpersistence = 'u' AND relkind = 'r' THEN pg_catalog.format(
+      'a crash of PostgreSQL would empty %1$I.%2$I. Run ALTER TABLE %1$I.%2$I SET LOGGED', nspname, relname)
+    END AS fault
+  FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace JOIN pg_database ON datname = current_database()
   WHERE nspname = $1::name AND relname IN ('plants', 'access_tokens', 'access_tokens_id_seq', '_prisma_migrations')
   ORDER BY relname`;
-/** Others who may create in schema $1. */
-const CREATORS = `${TRUSTED}
-  SELECT quote_ident(nspname::text) AS schema,
-    CASE grantee WHEN 0::oid THEN 'PUBLIC'::text ELSE quote_ident(pg_get_userbyid(grantee)::text) END AS role
+/** What takes from others the right to create in schema $1. */
+const REVOKES = `${TRUSTED}
+  SELECT pg_catalog.format('REVOKE CREATE ON SCHEMA %I FROM %s', nspname,
+    CASE grantee WHEN 0::oid THEN 'PUBLIC'::text ELSE quote_ident(pg_get_userbyid(grantee)::text) END) AS revoke
   FROM pg_namespace CROSS JOIN LATERAL aclexplode(nspacl)
   WHERE nspname = $1::name AND privilege_type = 'CREATE'::text AND grantee NOT IN (SELECT oid FROM trusted)
-  ORDER BY 2`;
-
-type Table = Readonly<Record<'name' | 'identity' | 'owner' | 'databaseOwner', string>> &
-  Readonly<Record<'isTrusted' | 'isUnlogged', boolean>>;
-
-function tableFault({ identity, owner, databaseOwner, isTrusted, isUnlogged }: Table): string | undefined {
-  const alter = `Run ALTER TABLE ${identity}`;
-  if (!isTrusted)
-    return `${identity} belongs to the role ${owner}, which could run code with the rights of others. ${alter} OWNER TO ${databaseOwner}`;
-  return isUnlogged ? `a crash of PostgreSQL would empty ${identity}. ${alter} SET LOGGED` : undefined;
-}
+  ORDER BY 1`;
 
 /** Warns of roles that could put an object of theirs where a later version of the store makes its own. */
 export async function warnIfOthersMayCreate(query: Query, { schema, schemaDescription }: StoreSchema): Promise<void> {
-  const creators = await query<{ schema: string; role: string }>(CREATORS, [schema]);
-  for (const { schema: name, role } of creators) {
-    const revoke = `REVOKE CREATE ON SCHEMA ${name} FROM ${role}`;
+  for (const { revoke } of await query<{ revoke: string }>(REVOKES, [schema]))
     new Logger('Database').warn(escapeControls(`${schemaDescription}: others may create in it. Run ${revoke}`));
-  }
 }
 
 /** These hold every text. */
@@ -71,8 +60,8 @@ export async function findPending(
     const advice = `Make another one: CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
     throw new MigrationError('refused', `${schemaDescription}: ${fault}. ${advice}`);
   }
-  const tables = await query<Table>(TABLES, [schema]);
-  const faults = tables.map(tableFault).filter((fault) => fault !== undefined);
+  const tables = await query<{ name: string; fault: string | null }>(TABLES, [schema]);
+  const faults = tables.map(({ fault }) => fault).filter((fault) => fault !== null);
   if (faults.length > 0)
     throw new MigrationError('refused', `${schemaDescription}: ${escapeControls(faults.join('. '))}`);
 
