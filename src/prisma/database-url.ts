@@ -42,7 +42,8 @@ const OBEYED = (
 /** These are common, and nothing is lost without them. Any other name is refused: it may ask for more safety. */
 const IGNORED = (
   'channel_binding client_encoding connect_timeout connection_limit gssencmode keepalives keepalives_count ' +
-  'keepalives_idle keepalives_interval lock_timeout pool_timeout query_timeout socket_timeout sslaccept statement_timeout'
+  'keepalives_idle keepalives_interval lock_timeout pool_timeout query_timeout socket_timeout sslaccept ' +
+  'statement_timeout'
 ).split(' ');
 /** pg treats the first three as verify-full, but warns of them on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
@@ -51,7 +52,8 @@ const SSL_MODES = [...SSL_ALIASES, 'verify-full', 'no-verify', 'disable'];
 const MAX_IDENTIFIER_BYTES = 63;
 
 const NO_URL =
-  'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, with special characters percent-encoded (% is %25)';
+  'must be a PostgreSQL URL such as postgresql://user@host:5432/plants, ' +
+  'with special characters percent-encoded (% is %25)';
 
 /**
  * Parses a PostgreSQL URL. `password` is not encoded, and `schema` overrides that of the URL. The whole URL is a

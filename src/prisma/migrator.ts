@@ -81,7 +81,8 @@ export class Migrator {
     // READ COMMITTED shows what others have committed during the wait. The limits of the role must not end the wait.
     // Before PostgreSQL 17 there is no transaction_timeout. A string of a migration means the same for every role.
     await query(`BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL search_path TO ${schema}, pg_temp;
-      SELECT set_config(name, '0'::text, true) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout');
+      SELECT set_config(name, '0'::text, true) FROM pg_settings
+        WHERE name IN ('statement_timeout', 'transaction_timeout');
       SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL lock_timeout = '30s';
       SET LOCAL standard_conforming_strings = on`);
     await query(`SELECT pg_advisory_xact_lock(${PRISMA_LOCK}::int8)`);

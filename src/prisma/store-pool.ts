@@ -32,7 +32,8 @@ const ignore = (): void => undefined;
  * would change what is stored or answered. A commit that also waits for its standby to apply it stays so.
  */
 const SETTINGS = {
-  synchronous_commit: `CASE current_setting('synchronous_commit'::text) WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END`,
+  synchronous_commit: `CASE current_setting('synchronous_commit'::text)
+    WHEN 'remote_apply'::text THEN 'remote_apply'::text ELSE 'on'::text END`,
   default_transaction_isolation: `'read committed'::text`,
   lock_timeout: `'0'::text`,
   // Without this, NULL in a list would become the text NULL.
@@ -62,8 +63,8 @@ export interface QueryResult {
 }
 
 /**
- * Runs statements on the connections of a store, each by itself. A statement has one time limit for the wait and the answer. The
- * class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` nothing
+ * Runs statements on the connections of a store, each by itself. A statement has one time limit for the wait and the
+ * answer. The class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` nothing
  * was executed. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown. The
  * errors of the store have no code: Prisma would replace an error that has one.
  */

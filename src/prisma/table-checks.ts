@@ -80,7 +80,7 @@ export async function findPending(
     MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
   const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => escapeControls(name));
   if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
-  const found = `${schemaDescription} has a history of migrations that this build does not know, or that is not finished`;
+  const found = `${schemaDescription} has migrations that this build does not know, or that are not finished`;
   throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
 }
 
@@ -90,7 +90,8 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
   const missing = pending.map(({ name }) => name).join(', ');
   // The URL of the command line may name another schema, or none.
   const schema = /^[\w-]+$/.test(store.schema) ? store.schema : `'${store.schema.replaceAll("'", `'\\''`)}'`;
-  const advice = `Run \`plant-store migrate --schema ${schema}\` (\`node dist/cli.js\` in a checkout), or \`await new Migrator({ url, schema }).migrate()\``;
+  const command = `\`plant-store migrate --schema ${schema}\` (\`node dist/cli.js\` in a checkout)`;
+  const advice = `Run ${command}, or \`await new Migrator({ url, schema }).migrate()\``;
   throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
 
@@ -122,7 +123,7 @@ export async function assertReadyForCreates({ execute, schema }: StorePool, opti
     const [row] = await execute<{ path: string }>(sql);
     // The schema of temporary tables may come first: only this session can write to it.
     if (row && !/^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) {
-      const fault = `the search_path ${row.path} names pg_catalog behind schemas whose functions would be called instead`;
+      const fault = `the search_path ${row.path} names pg_catalog behind schemas whose functions come first`;
       throw new MigrationError('refused', `${store.schemaDescription}: ${fault}`);
     }
     await assertMigrated(execute, store);

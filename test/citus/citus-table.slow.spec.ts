@@ -6,7 +6,7 @@ import { hashInt8, CitusTable } from '../../src/plants/citus-table.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 
-/** What the store reads of Citus: enough for it to send, in an ordinary database, what it sends for four shards. Superusers only. */
+/** What the store reads of Citus: with it an ordinary database gets what it sends for four shards. Superusers only. */
 const STAND_IN_CITUS = `SET allow_system_table_mods = on;
   SET search_path = pg_catalog;
   CREATE TABLE pg_dist_shard (logicalrelid regclass, shardminvalue text);

@@ -37,7 +37,7 @@ async function functionsInSources(database: TestDatabase): Promise<string[]> {
 }
 
 /**
- * Overloads, one of which is nearer than the catalogue's wherever the types of the arguments are not exactly those of the catalogue's. Each
+ * Overloads, one of which is nearer than the catalogue's wherever the types of arguments are not exactly its own. Each
  * fails, and nobody else may execute it: then even one that is planned and not reached fails.
  */
 function overloadsOf(functions: readonly string[]): string[] {

@@ -136,6 +136,7 @@ describe(Migrator.name, () => {
       /does not know.*: 29990101000000_a\\u000ab\. Use the build/,
     ],
     ['other SQL of its migration', true, `UPDATE _prisma_migrations SET checksum = repeat('0', 64)`, RegExp(NAME)],
+    ['a migration that is not finished', true, 'UPDATE _prisma_migrations SET finished_at = NULL', /not finished: \w/],
   ])('should refuse %s, leave it untouched, and migrate a schema beside it', async (_, isMigrated, sql, message) => {
     if (isMigrated) await migrator.migrate();
     await client.query(sql);

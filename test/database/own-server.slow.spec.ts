@@ -113,7 +113,7 @@ describe('A synchronous standby that is away', () => {
     await until(async () => (await count(WAITS)) > 0);
     using stopwatch = new Stopwatch();
     await store.stop();
-    // A statement sent just before the deadline of its creates has its own 5 s. Then it is cancelled, which takes 1.25 s.
+    // A statement sent just before the deadline of its creates has its own 5 s. Its cancel takes 1.25 s.
     expect(stopwatch.elapsed).toBeLessThan(12_000);
     await Promise.allSettled(last);
     await wantStandby('');
