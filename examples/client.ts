@@ -31,7 +31,10 @@ const FIRST_PAUSE_MS = 200;
 /** These are safe to send again with the same key: nothing was written, or the outcome is unknown. */
 const REPEATED = [40800, 50000, 50300, 50301, 50400];
 
-/** Creates a plant once, however often it has to be sent: all attempts have the same key. To go on after a crash, store the key first. */
+/**
+ * Creates a plant once, however often it has to be sent: all attempts have the same key. To go on after a crash, store
+ * the key first.
+ */
 export async function createPlant(store: Store, plant: NewPlant, key: string = crypto.randomUUID()): Promise<Plant> {
   const url = new URL(`${store.baseUrl}/plants`);
   for (let attempt = 1; ; attempt++) {

@@ -1,9 +1,11 @@
--- Spreads the tables of the plant store over the nodes of a Citus cluster: plants by its id, with a copy of the others on each node.
+-- Spreads the tables of the plant store over the nodes of a Citus cluster: plants by its id, with a copy of the
+-- others on each node.
 -- Run it on the coordinator, as the owner of the tables, after plant-store migrate:
 --
 --   psql -v shards=32 -v schema=public -f deploy/citus/distribute.sql "$MIGRATION_DATABASE_URL"
 --
--- It stops at the first error, and may be run again: what is done is skipped. Each table is one transaction, in which creates wait.
+-- It stops at the first error, and may be run again: what is done is skipped. Each table is one transaction, in which
+-- creates wait.
 \set ON_ERROR_STOP on
 \set QUIET on
 \if :{?shards}

@@ -1,5 +1,6 @@
-// Provides the secrets of a deployment as files in folders that its services share: what the operator gives and, for the
-// database passwords, else what is there already, else a new one. The second folder is only for those who migrate.
+// Provides the secrets of a deployment as files in folders that its services share: what the operator gives and, for
+// the database passwords, else what is there already, else a new one. The second folder is only for those who
+// migrate.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
