@@ -1,4 +1,4 @@
-import { Global, Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Global, Injectable, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from './generated/client.js';
@@ -12,6 +12,10 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     const { DATABASE_URL } = process.env;
     if (!DATABASE_URL) throw new Error('Set DATABASE_URL.');
     const pool = new pg.Pool({ connectionString: DATABASE_URL });
+    // Without a listener, a lost idle connection would end the process.
+    pool.on('error', ({ message }) => {
+      new Logger(PrismaService.name).warn(message);
+    });
     super({ adapter: new PrismaPg(pool) });
     this.pool = pool;
   }
