@@ -1,8 +1,7 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable, Logger, type Type } from '@nestjs/common';
 import { AuthGuard } from '@nestjs/passport';
 import { insufficientScope, invalidToken } from '../errors/api-error.js';
-import type { PlatformRequest, PlatformResponse } from '../http/platform.js';
-import { logWithFields, requestContext, requestIdOf } from '../http/request-context.js';
+import { type PlatformRequest, type PlatformResponse, requestContext, requestIdOf } from '../http/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { isPublic, requiredScopes } from './scopes.js';
 import { type Principal, PRINCIPAL, principalOf, refusalOf } from './token-verifier.js';
@@ -76,6 +75,6 @@ export class BearerAuthGuard extends NestAuthGuard {
   }
 
   private log(context: ExecutionContext, message: string): void {
-    logWithFields(this.logger, 'log', message, { requestId: requestIdOf(this.getResponse(context)) });
+    this.logger.log(message, { requestId: requestIdOf(this.getResponse(context)) });
   }
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { ApiError, credentialUndecided, malformedAuthorization, missingCredential } from '../errors/api-error.js';
-import { headerValues, nodeRequest, type PlatformRequest } from '../http/platform.js';
+import { headerValues, nodeRequest, type PlatformRequest } from '../http/request-context.js';
 import { BEARER_TOKEN } from './token-format.js';
 import { type Principal, TokenVerifier } from './token-verifier.js';
 

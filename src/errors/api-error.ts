@@ -89,9 +89,8 @@ export const methodNotAllowed = (headers: OutgoingHttpHeaders = {}): ApiError =>
     headers: { Allow: 'POST', ...headers },
   });
 
-/** @param limit a time, such as `within 10 ms`, or an event, such as `before the service stopped` */
-export const requestTimeout = (limit: string): ApiError =>
-  new ApiError(40800, `The request did not arrive ${limit}. Send it again, without pauses.`, CLOSE);
+export const requestTimeout = (milliseconds: number): ApiError =>
+  new ApiError(40800, `The request did not arrive within ${milliseconds} ms. Send it again, without pauses.`, CLOSE);
 
 export const plantExists = (id: bigint): ApiError =>
   new ApiError(40901, `The id ${id} is taken: a plant with this id exists already. Send another id.`);

@@ -2,8 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject,
 import { inspect } from 'node:util';
 import { ApiError, storageTimeout, unforeseenFailure } from '../errors/api-error.js';
 import { ERROR_CATALOGUE, type ErrorNumber, type ErrorStatus, isServiceFailure } from '../errors/error-catalogue.js';
-import { nodeResponse, type PlatformResponse } from './platform.js';
-import { logWithFields, requestContext, requestIdOf } from './request-context.js';
+import { nodeResponse, type PlatformResponse, requestContext, requestIdOf } from './request-context.js';
 import { sendError } from './send-json.js';
 
 /** Injection token of the chosen `ErrorStatus`. */
@@ -51,10 +50,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
   private log({ error, message, cause }: ApiError, response: PlatformResponse): void {
     const { token, plantId } = requestContext(response);
     // The access log uses the same names.
-    const known = { token, plantId: plantId?.toString() };
-    const others = Object.entries(known).filter(([, value]) => value !== undefined);
-    const fields = { error, requestId: requestIdOf(response), ...Object.fromEntries(others) };
-    logWithFields(this.logger, 'error', message, fields, describe(cause));
+    const fields = { error, requestId: requestIdOf(response), token, plantId: plantId?.toString() };
+    this.logger.error(message, fields, describe(cause));
   }
 }
 
@@ -87,14 +84,12 @@ function messageOf(failure: HttpException): string {
   return Array.isArray(message) ? message.join('; ') : failure.message;
 }
 
-/** The stacks of a failure and its causes. An error may be its own cause, and a host may throw any value. */
+const MAX_CAUSES = 5;
+
+/** The stacks of a failure and its causes: `inspect` alone would show the values of a row that PostgreSQL refused. */
 function describe(failure: unknown): string | undefined {
-  const causes = new Set<unknown>();
-  for (let cause = failure; cause !== undefined && !causes.has(cause); cause = (Object(cause) as Error).cause) {
-    causes.add(cause);
-  }
-  const texts = Array.from(causes, (cause) =>
-    cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause),
-  );
+  const texts: string[] = [];
+  for (let cause = failure; cause !== undefined && texts.length < MAX_CAUSES; cause = (Object(cause) as Error).cause)
+    texts.push(cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause));
   return texts.length > 0 ? texts.join('\ncaused by ') : undefined;
 }

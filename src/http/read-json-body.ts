@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ServerHttp2Stream } from 'node:http2';
+import { finished } from 'node:stream';
 import { MIMEType } from 'node:util';
 import { deserialize, getHeapStatistics, serialize } from 'node:v8';
 import {
@@ -13,7 +13,14 @@ import {
 } from '../errors/api-error.js';
 import { quote } from '../util/text.js';
 import { type JsonObject, JsonSyntaxError, parseExactJson } from './exact-json.js';
-import { headerValues, nodeRequest, nodeResponse, type PlatformRequest, type PlatformResponse } from './platform.js';
+import {
+  headerValues,
+  nodeRequest,
+  nodeResponse,
+  type PlatformRequest,
+  type PlatformResponse,
+  requestContext,
+} from './request-context.js';
 
 /**
  * Reads the body as one JSON object and keeps its numbers as text. In a host whose parser reads bodies, it reads the
@@ -30,35 +37,22 @@ export async function readJsonBody(
   names: readonly string[],
 ): Promise<JsonObject> {
   const message = nodeRequest(request);
-  if (!announcesBody(message) && message.headers['content-type'] === undefined)
-    throw missingBody('The request has no body');
+  const { 'content-length': length, 'content-type': type, 'transfer-encoding': coding } = message.headers;
+  const hasBody = Number(length) > 0 || coding !== undefined;
+  if (!hasBody && type === undefined) throw missingBody('The request has no body');
   checkMediaType(message);
   const { rawBody } = request;
   if (Buffer.isBuffer(rawBody)) {
     if (rawBody.length > limit) throw bodyTooLarge(limit);
     return parseObject(rawBody, names);
   }
-  if (message.readableDidRead || message.readableEnded) {
-    if (!announcesBody(message)) throw missingBody('The body is empty');
-    throw new Error(typeof rawBody === 'string' ? NO_BUFFER : NO_BYTES);
-  }
-  const bytes = await readBytes(message, nodeResponse(response), limit);
-  // An adapter may have read the body and left an empty stream.
-  if (bytes.length === 0 && Number(message.headers['content-length']) > 0) throw new Error(NO_BYTES);
-  return parseObject(bytes, names);
+  const isRead = message.readableDidRead || message.readableEnded;
+  if (isRead && hasBody) throw new Error(NO_BYTES);
+  return parseObject(isRead ? Buffer.of() : await readBytes(message, nodeResponse(response), limit), names);
 }
 
 const NO_BYTES =
-  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's";
-const NO_BUFFER =
-  'rawBody of the request should be a Buffer: as text, it may have lost bytes. Register fastify-raw-body with `encoding: false`';
-
-function announcesBody(request: IncomingMessage): boolean {
-  const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
-  if (length !== undefined) return Number(length) > 0;
-  // An HTTP/2 request may have a body without either.
-  return coding !== undefined || (request as { stream?: ServerHttp2Stream }).stream?.endAfterHeaders === false;
-}
+  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's; on Fastify also fastify-raw-body with `encoding: false`";
 
 const JSON_TYPE = 'application/json';
 /** The time to parse a media type grows with the square of its length. */
@@ -90,13 +84,6 @@ function parseMediaType(type: string): MIMEType | undefined {
   }
 }
 
-const awaitingContinue = new WeakSet<IncomingMessage>();
-
-/** Keeps the answer to `Expect: 100-continue` for the reader of the body, which comes after the guard. */
-export function deferContinue(request: IncomingMessage): void {
-  awaitingContinue.add(request);
-}
-
 /** Bodies up to this size are not counted, and their buffer is not larger: those of all connections take little. */
 const SMALL_BYTES = 4 * 1024;
 /** What all other bodies together may take. An eighth, because a body is copied several times until it is stored. */
@@ -123,7 +110,7 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
   if (length > limit) throw bodyTooLarge(limit);
   const capacity = length || Math.min(limit, SMALL_BYTES);
   reserve(capacity, request, response);
-  if (awaitingContinue.delete(request)) response.writeContinue();
+  if (requestContext(response).awaitsContinue) response.writeContinue();
   // Most bodies are small and arrive together with the headers.
   if (length > 0 && request.readableLength === length && !request.destroyed) {
     const bytes = request.read() as Buffer;
@@ -134,33 +121,28 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
   // In a list, a chunk of one byte would keep the whole buffer that it was read into.
   let buffer = Buffer.allocUnsafe(capacity);
   let size = 0;
+  const add = (chunk: Buffer): void => {
+    if (size + chunk.length > limit) throw bodyTooLarge(limit);
+    if (size + chunk.length > buffer.length) {
+      reserve(limit, request, response);
+      buffer = Buffer.concat([buffer], limit);
+    }
+    size += chunk.copy(buffer, size);
+  };
   return new Promise((resolve, reject) => {
-    const fail = (failure: Error): void => {
-      request.off('data', onData);
-      reject(failure);
-    };
     const onData = (chunk: Buffer): void => {
       try {
-        if (size + chunk.length > limit) throw bodyTooLarge(limit);
-        if (size + chunk.length > buffer.length) {
-          reserve(limit, request, response);
-          buffer = Buffer.concat([buffer], limit);
-        }
-        size += chunk.copy(buffer, size);
+        add(chunk);
       } catch (failure) {
-        fail(failure as Error);
+        request.off('data', onData);
+        reject(failure as Error);
       }
     };
-    const onClose = (cause?: Error): void => {
-      const message = 'The connection was closed before the whole body had arrived.';
-      if (!request.readableEnded) fail(malformedRequest(message, cause));
-    };
-    request.on('data', onData).on('close', onClose).on('error', onClose);
-    request.on('end', () => {
-      resolve(buffer.subarray(0, size));
+    request.on('data', onData);
+    finished(request, { writable: false }, (cause) => {
+      if (cause) reject(malformedRequest('The connection was closed before the whole body had arrived.', cause));
+      else resolve(buffer.subarray(0, size));
     });
-    // Its event does not come again.
-    if (request.destroyed) onClose();
   });
 }
 

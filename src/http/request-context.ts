@@ -1,8 +1,48 @@
-import { ConsoleLogger, type Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { inspect } from 'node:util';
-import { nodeResponse, type PlatformResponse } from './platform.js';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+/** A request of Express, which is Node's own, or of Fastify, which has it as `raw`. */
+export type PlatformRequest = (IncomingMessage | { readonly raw: IncomingMessage }) & {
+  /** The bytes of the body. Nest keeps them if the application was created with `rawBody: true`. */
+  rawBody?: unknown;
+};
+
+export type PlatformResponse = ServerResponse | FastifyReply;
+
+/** The part of a Fastify reply that the store uses. Only the reply may send: its hooks and headers are the host's. */
+interface FastifyReply {
+  readonly raw: ServerResponse;
+  readonly sent: boolean;
+  code(status: number): this;
+  headers(values: OutgoingHttpHeaders): this;
+  hasHeader(name: string): boolean;
+  getHeader(name: string): number | string | string[] | undefined;
+  send(body: Buffer): unknown;
+}
+
+export function nodeRequest(request: PlatformRequest): IncomingMessage {
+  return 'raw' in request ? request.raw : request;
+}
+
+export function nodeResponse(response: PlatformResponse): ServerResponse {
+  return 'raw' in response ? response.raw : response;
+}
+
+/** All values of a header, in order. `request.headers` hides repetitions: it drops or joins them. */
+export function headerValues(request: IncomingMessage, lowerCaseName: string): string[] {
+  const { rawHeaders } = request;
+  // Serverless adapters leave the raw headers empty.
+  if (rawHeaders.length === 0) return [request.headers[lowerCaseName] ?? []].flat();
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    // Comparing the length first is faster: most names need no conversion.
+    if (name?.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) {
+      values.push(rawHeaders[i + 1] ?? '');
+    }
+  }
+  return values;
+}
 
 /** What the log and the metrics need of a request. */
 interface RequestContext {
@@ -15,6 +55,8 @@ interface RequestContext {
   token: string | undefined;
   /** The id of the plant, once it was read. */
   plantId: bigint | undefined;
+  /** The client sends its body after `100 Continue`, which comes after the guard. */
+  awaitsContinue: boolean;
 }
 
 /** A symbol cannot collide with the properties of the platform. */
@@ -28,10 +70,11 @@ export function requestContext(response: PlatformResponse): RequestContext {
     message: undefined,
     token: undefined,
     plantId: undefined,
+    awaitsContinue: false,
   });
 }
 
-/** What the public listener calls for each answer: the metrics, the access log and the graceful shutdown. */
+/** What the public listener calls for each answer: the metrics, the access log and, during a stop, the shutdown. */
 export interface ResponseHook {
   /**
    * Called before the head of an answer is sent, even if its connection is lost. It may change the head, and must not
@@ -48,29 +91,10 @@ const ACCEPTED_ID = /^[\w.:-]{1,128}$/;
 /** The id of the request: the one set by the host, or a plain `X-Request-Id` of the client, or a new one. */
 export function requestIdOf(response: PlatformResponse): string {
   return (requestContext(response).requestId ??=
-    hostRequestId(response) ?? clientRequestId(nodeResponse(response).req) ?? randomUUID());
-}
-
-function hostRequestId(response: PlatformResponse): string | undefined {
-  const id = response.getHeader(REQUEST_ID_HEADER) as number | string | string[] | undefined;
-  return (Array.isArray(id) ? id[0] : id)?.toString();
+    response.getHeader(REQUEST_ID_HEADER)?.toString() ?? clientRequestId(nodeResponse(response).req) ?? randomUUID());
 }
 
 function clientRequestId({ headers }: IncomingMessage): string | undefined {
   const id = headers['x-request-id'];
   return typeof id === 'string' && ACCEPTED_ID.test(id) ? id : undefined;
-}
-
-/** Nest 12 has this method, and adds fields to a line. Nest 11 would print them as a line of their own. */
-const LOGS_FIELDS = 'stringifyParams' in ConsoleLogger.prototype;
-
-export function logWithFields(
-  logger: Logger,
-  level: 'log' | 'error',
-  message: string,
-  fields: object,
-  ...others: unknown[]
-): void {
-  if (LOGS_FIELDS) logger[level](message, fields, ...others);
-  else logger[level](`${message} ${inspect(fields, { breakLength: Infinity })}`, ...others);
 }

@@ -1,8 +1,13 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
-import { nodeResponse, type PlatformResponse } from './platform.js';
-import { REQUEST_ID_HEADER, requestContext, requestIdOf } from './request-context.js';
+import {
+  nodeResponse,
+  type PlatformResponse,
+  REQUEST_ID_HEADER,
+  requestContext,
+  requestIdOf,
+} from './request-context.js';
 
 /** No cache may keep an answer, and a browser must read it as JSON only. */
 const ANSWER_HEADERS = {
@@ -11,10 +16,7 @@ const ANSWER_HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-/**
- * Answers with the same JSON on every platform. It does nothing if an answer was sent before, by a timeout interceptor
- * of a host for example.
- */
+/** Sends the same JSON on every platform. It does nothing if a host has answered, by a timeout interceptor perhaps. */
 export function sendJson(
   response: PlatformResponse,
   status: number,
@@ -44,10 +46,7 @@ export function sendJson(
   }
 }
 
-/**
- * The operating system resets a connection that is closed with unread bytes. The client would never see the answer. So
- * only our half is closed until the request has arrived.
- */
+/** The system resets a connection that closes with unread bytes: so only our half closes until the request is there. */
 function endBehindRequest(response: ServerResponse, body: string): void {
   response.write(body);
   // Node.js would send the head of an answer to HEAD only when the answer ends.
@@ -59,9 +58,7 @@ function endBehindRequest(response: ServerResponse, body: string): void {
 /** Answers with `{"error": <int32>, "message": <string>}`. Headers that the host has set stay. */
 export function sendError(response: PlatformResponse, failure: ApiError, errorStatus: ErrorStatus): void {
   const { error, message } = failure;
-  const context = requestContext(response);
-  context.error = error;
-  context.message = message;
+  Object.assign(requestContext(response), { error, message });
   const headers = Object.entries(failure.headers).filter(
     ([name]) => !response.hasHeader(name) && !nodeResponse(response).hasHeader(name),
   );

@@ -13,9 +13,14 @@ import { ApiSecurity, ApiTags } from '@nestjs/swagger';
 import { CREATE_PLANTS, RequireScopes } from '../auth/scopes.js';
 import { invalidIdempotencyKey } from '../errors/api-error.js';
 import { AllExceptionsFilter } from '../http/api-exception.filter.js';
-import { headerValues, nodeRequest, type PlatformRequest, type PlatformResponse } from '../http/platform.js';
 import { readJsonBody } from '../http/read-json-body.js';
-import { requestContext } from '../http/request-context.js';
+import {
+  headerValues,
+  nodeRequest,
+  type PlatformRequest,
+  type PlatformResponse,
+  requestContext,
+} from '../http/request-context.js';
 import { sendJson } from '../http/send-json.js';
 import { isInt64 } from './int64.js';
 import { newPlantOf, PLANT_FIELDS } from './plant.dto.js';

@@ -1,12 +1,11 @@
 import { Logger } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { withoutTokens } from '../auth/token-format.js';
-import { requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
-import { escapeControls } from '../util/text.js';
 import type { Environment } from '../config/environment.js';
 import { ACCESS_LOG_CONTEXT } from '../config/logger.js';
+import { requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
+import { escapeControls } from '../util/text.js';
 
-const MAX_LENGTH = 500;
 const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
 
 /** The path of a request. A query, or a user before the host, may hold a secret. */
@@ -26,7 +25,7 @@ export class AccessLog implements ResponseHook {
     const { error, message, token, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
     const { req: request } = response;
-    const fields = {
+    this.logger.log(this.shown(message) ?? 'Answered', {
       requestId: requestIdOf(response),
       client: request.socket.remoteAddress,
       // The value as sent. Anybody may write it, and only the proxy in front knows whether it is true.
@@ -37,17 +36,13 @@ export class AccessLog implements ResponseHook {
       durationMs: Math.round(durationMs * 1000) / 1000,
       token,
       plantId: plantId?.toString(),
-    };
-    const known = Object.entries(fields).filter(([, value]) => value !== undefined);
-    this.logger.log(this.shown(message) ?? 'Answered', Object.fromEntries(known));
+    });
   }
 
   /** Text of a client, without access tokens and safe for a terminal. Undefined if it is empty. */
   private shown(text = ''): string | undefined {
-    const plain = this.environment.ACCESS_TOKENS.reduce(
-      (rest, token) => rest.replaceAll(token, '[access token]'),
-      withoutTokens(text),
-    );
-    return escapeControls(plain.length > MAX_LENGTH ? `${plain.slice(0, MAX_LENGTH - 1)}…` : plain) || undefined;
+    let plain = withoutTokens(text);
+    for (const token of this.environment.ACCESS_TOKENS) plain = plain.replaceAll(token, '[access token]');
+    return escapeControls(plain) || undefined;
   }
 }

@@ -4,14 +4,19 @@ import {
   maxHeaderSize,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { ApiError, headersTooLarge, malformedRequest, methodNotAllowed, requestTimeout } from '../errors/api-error.js';
-import { headerValues } from '../http/platform.js';
-import { deferContinue } from '../http/read-json-body.js';
-import { sendError } from '../http/send-json.js';
 import type { Environment } from '../config/environment.js';
+import {
+  type ApiError,
+  headersTooLarge,
+  malformedRequest,
+  methodNotAllowed,
+  requestTimeout,
+} from '../errors/api-error.js';
+import { headerValues, requestContext, type ResponseHook } from '../http/request-context.js';
+import { sendError } from '../http/send-json.js';
 
 type HttpServerOptions = Pick<Environment, 'ERROR_STATUS' | 'MAX_CONNECTIONS' | 'REQUEST_TIMEOUT'>;
 export interface HttpServerClasses {
@@ -39,8 +44,9 @@ const MAX_OPEN_REQUESTS = 32;
 export function createHttpServer(
   listener: RequestListener,
   { ERROR_STATUS, MAX_CONNECTIONS, REQUEST_TIMEOUT }: HttpServerOptions,
-  classes: HttpServerClasses,
-): { server: Server; connections: Connections } {
+  hooks: readonly ResponseHook[],
+): { server: Server; connections: Connections; classes: HttpServerClasses } {
+  const classes = observedBy(hooks);
   const server = createServer({
     ...classes,
     // `faultOf` checks the Host header: Node.js would answer with an empty body.
@@ -62,12 +68,15 @@ export function createHttpServer(
     if (socket.writableLength > 0 || connections.get(socket)?.last?.writableFinished) socket.destroy();
   });
 
+  const endTurn = (connection: Connection): void => {
+    connection.open -= 1;
+  };
   const begin = (request: IncomingMessage, response: ServerResponse, unmet?: string): void => {
     const connection = connections.get(request.socket);
     if (connection === undefined) return;
     connection.last = response;
     connection.open += 1;
-    response.on('close', onClose);
+    response.on('close', () => setImmediate(endTurn, connection));
     const fault = faultOf(request) ?? unmet;
     if (fault === undefined) {
       listener(request, response);
@@ -76,23 +85,14 @@ export function createHttpServer(
     connection.isEnding = true;
     sendError(response, malformedRequest(fault), ERROR_STATUS);
   };
-  const closed: Connection[] = [];
-  const endTurn = (): void => {
-    for (const connection of closed.splice(0)) connection.open -= 1;
-  };
-  function onClose(this: ServerResponse): void {
-    const connection = connections.get(this.req.socket);
-    if (connection !== undefined && closed.push(connection) === 1) setImmediate(endTurn);
-  }
-  server.on('request', begin);
   const beginExpecting = (request: IncomingMessage, response: ServerResponse): void => {
     const { expect = '' } = request.headers;
     const isKnown = expect.toLowerCase() === '100-continue';
-    // The body reader sends the 100 after the guard.
-    if (isKnown) deferContinue(request);
+    requestContext(response).awaitsContinue = isKnown;
     const unmet = `This service does not know the expectation ${JSON.stringify(expect)}, only "100-continue".`;
     begin(request, response, isKnown ? undefined : unmet);
   };
+  server.on('request', begin);
   // Node.js emits the first event for each Expect header that has "100-continue" somewhere in it.
   server.on('checkContinue', beginExpecting).on('checkExpectation', beginExpecting);
 
@@ -136,7 +136,22 @@ export function createHttpServer(
       setImmediate(sendError, last, failure, ERROR_STATUS);
     }
   });
-  return { server, connections };
+  return { server, connections, classes };
+}
+
+/** Classes of this server alone, as Express changes their prototypes. Their answers call the hooks. */
+function observedBy(hooks: readonly ResponseHook[]): HttpServerClasses {
+  class ObservedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+    readonly #arrivedAt = performance.now();
+
+    // Node.js calls it too, unless other code has called it.
+    override writeHead(status: number, ...fields: unknown[]): this {
+      const durationMs = performance.now() - this.#arrivedAt;
+      if (!this.headersSent) for (const hook of hooks) hook.beforeHead(this, durationMs);
+      return super.writeHead(status, ...(fields as []));
+    }
+  }
+  return { IncomingMessage: class extends IncomingMessage {}, ServerResponse: ObservedResponse };
 }
 
 /**
@@ -187,8 +202,7 @@ function faultOf(request: IncomingMessage): string | undefined {
 }
 
 function clientErrorOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
-  if (cause instanceof ApiError) return cause;
-  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(`within ${limit} ms`);
+  if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limit);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
   const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
   return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
