@@ -1,8 +1,6 @@
 import { Global, type INestApplication, Logger, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { AppModule } from './app.module.js';
 import { hasValidToken } from './auth/tokens.service.js';
 import { ConfigurationError } from './config/configuration.js';
@@ -18,15 +16,11 @@ import { AccessLog } from './server/access-log.js';
 import { PlantStoreAdapter } from './server/express-adapter.js';
 import { createOpenApiDocument } from './server/openapi.js';
 import { serveSwaggerUi } from './server/swagger-ui.js';
-import { quote } from './util/text.js';
 
 /** A new token is accepted while the service runs. */
 const NO_TOKEN =
   'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
   'plant-store -- token create NAME" in a checkout, "docker compose exec api plant-store token create NAME" with Docker Compose)';
-
-/** Those of an answer that a script of another origin may read. */
-const EXPOSED_HEADERS = ['Retry-After', 'WWW-Authenticate', 'Allow', REQUEST_ID_HEADER];
 
 /** Provides the configuration to all modules. Several applications in one process have one each. */
 @Global()
@@ -46,15 +40,14 @@ export async function createApp(environment: Environment, module: Type = AppModu
   const logger = app.get(ServiceLogger);
   app.useLogger(logger);
   app.setGlobalPrefix(environment.BASE_PATH);
-  if (environment.CORS_ORIGINS.length > 0)
-    app.enableCors({ origin: [...environment.CORS_ORIGINS], exposedHeaders: EXPOSED_HEADERS });
+  // Those of an answer that a script of another origin may read.
+  const exposedHeaders = ['Retry-After', 'WWW-Authenticate', 'Allow', REQUEST_ID_HEADER];
+  if (environment.CORS_ORIGINS.length > 0) app.enableCors({ origin: [...environment.CORS_ORIGINS], exposedHeaders });
   adapter.hooks.push(app.get(Metrics));
   if (environment.LOG_REQUESTS !== 'off' && logger.isLevelEnabled('log'))
     adapter.hooks.push(new AccessLog(environment));
   app.getHttpServer().on('drop', () => {
-    logger.warn(
-      `A client connection was refused: ${environment.MAX_CONNECTIONS} are open, as many as MAX_CONNECTIONS allows`,
-    );
+    logger.warn(`A client connection was refused: MAX_CONNECTIONS (${environment.MAX_CONNECTIONS}) are open`);
   });
   if (environment.DOCS === 'on') serveSwaggerUi(app, createOpenApiDocument(app, environment));
   return app;
@@ -69,20 +62,16 @@ export async function listen(app: INestApplication, environment: Environment): P
     await app.listen(environment.PORT, environment.HOST);
   } catch (error) {
     // The management listener opens first. If it is closed, its port is at fault.
-    const prefix = app.get(ManagementServer).address() === undefined ? 'MANAGEMENT_' : '';
+    const variable = app.get(ManagementServer).address() === undefined ? 'MANAGEMENT_PORT' : 'PORT';
     await app.close();
-    throw listenError(error, prefix, environment);
+    throw listenError(error, variable);
   }
   const logger = new Logger('PlantStore');
-  const urls = { public: urlOf(app.getHttpServer() as Server), management: urlOf(app.get(ManagementServer)) };
-  const production = environment.NODE_ENV === 'production';
-  if (production) {
-    const advice = 'tokens and plants are readable on the way to it, so a proxy in front has to add TLS';
-    logger.log(`${urls.public} is plain HTTP: ${advice}`);
-  }
-  logger.log(`Listening on ${urls.public}${environment.BASE_PATH}/plants`);
+  const url = await app.getUrl();
+  const management = app.get(ManagementServer).address()?.port;
   const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
-  logger.log(`Started plant-store ${packageVersion()}`, { node: process.version, ...urls, database, production });
+  const started = { version: packageVersion(), node: process.version, management, database };
+  logger.log(`Listening on ${url}${environment.BASE_PATH}/plants`, started);
   const { execute, schema } = app.get(StorePool, { strict: false });
   // Nobody waits for it: requests are accepted by now, and a stop has to answer them.
   if (hasNoConfiguredToken(environment))
@@ -92,21 +81,13 @@ export async function listen(app: INestApplication, environment: Environment): P
       },
       () => undefined,
     );
-  return urls.public;
+  return url;
 }
 
-/** Turns an error of `listen` into a fault of the variables. Any other error stays as it is. */
-function listenError(cause: unknown, prefix: '' | 'MANAGEMENT_', environment: Environment): Error {
+/** Names the variable of a port that cannot be used. Another program may free it, or the network may come up later. */
+function listenError(cause: unknown, variable: string): Error {
   const { code, syscall, message } = cause as NodeJS.ErrnoException;
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return cause as Error;
-  const where = `${environment[`${prefix}PORT`]} on ${quote(environment[`${prefix}HOST`])} (${prefix}HOST)`;
-  const fault = `${prefix}PORT: ${where} cannot be used, should be a free port of an address of this machine: ${message}`;
-  // Another program may free the port, or the network may come up later.
-  return new ConfigurationError([fault], code !== 'EACCES', { cause });
-}
-
-/** The address of a listener. `getUrl` of Nest says 127.0.0.1 instead of 0.0.0.0. */
-function urlOf(server: { address(): unknown }): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+  const advice = 'should be a free port of an address of this machine';
+  return new ConfigurationError([`${variable}: ${message}, ${advice}`], code !== 'EACCES', { cause });
 }

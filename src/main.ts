@@ -3,7 +3,10 @@ import { setFlagsFromString } from 'node:v8';
 import { assertNoFaults, readConfiguration } from './config/configuration.js';
 import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
-import { closeWithin, endProcess, exitCodeOf, logCrash, stopSignal } from './server/process.js';
+import { closeWithin, exitCodeOf, logCrash, stopSignal } from './server/process.js';
+
+/** How long the process may still take when all is closed. */
+const END_WAIT_MS = 1000;
 
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {
@@ -27,7 +30,8 @@ async function bootstrap(): Promise<void> {
     await closeWithin(app, environment.SHUTDOWN_TIMEOUT, stop);
   } finally {
     await local?.close();
-    endProcess();
+    // What is left waits for the reader of the log, who may have gone.
+    setTimeout(() => process.exit(), END_WAIT_MS).unref();
   }
 }
 

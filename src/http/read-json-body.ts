@@ -129,7 +129,7 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
     }
     size += chunk.copy(buffer, size);
   };
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve, reject: (failure: Error) => void) => {
     const onData = (chunk: Buffer): void => {
       try {
         add(chunk);

@@ -1,12 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import {
-  DocumentBuilder,
-  type OpenAPIObject,
-  type ParameterObject,
-  type ResponseObject,
-  type SchemaObject,
-  SwaggerModule,
-} from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, type ResponseObject, SwaggerModule } from '@nestjs/swagger';
 import type { Environment } from '../config/environment.js';
 import { ERROR_CATALOGUE, type ErrorStatus } from '../errors/error-catalogue.js';
 import { failureResponses } from '../plants/plants.openapi.js';
@@ -35,17 +28,11 @@ export function createOpenApiDocument(
     })
     .addSecurityRequirements(SECURITY_SCHEME)
     .build();
-  // Nest would leave an empty contact.
-  delete config.info.contact;
   const document = SwaggerModule.createDocument(app, config, { ignoreGlobalPrefix: true, operationIdFactory });
-  const item = document.paths['/plants'] ?? {};
-  const responses = item.post?.responses ?? {};
+  const responses = document.paths['/plants']?.post?.responses ?? {};
   // The server and the router in front of the route answer too.
   for (const { status, ...failure } of failureResponses(ERROR_STATUS))
     responses[status] = { ...(responses[400] as ResponseObject), ...failure };
-  // Some tools look for an example in the parameter alone. Nest leaves it in the schema.
-  for (const parameter of (item.post?.parameters ?? []) as ParameterObject[])
-    parameter.example = (parameter.schema as SchemaObject).example as unknown;
   return document;
 }
 

@@ -7,8 +7,6 @@ import { escapeLines, ExplainedError } from '../util/text.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
 const DISCONNECT_MS = 250;
-/** The longest wait for the reader of the log at the end. */
-const MAX_LOG_WAIT_MS = 1000;
 /** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes it on. */
 const REPEATED_SIGNAL_MS = 200;
 /** EX_CONFIG of sysexits.h tells a service manager that another try is of no use. */
@@ -32,9 +30,7 @@ export function stopSignal(): Promise<string> {
 /** Logs why the process ends, if it is because of a failure that nothing handles. */
 export function logCrash(): void {
   process.on('uncaughtExceptionMonitor', (error: unknown) => {
-    new Logger('PlantStore').fatal('The process ends because of a failure that nothing handled', {
-      stack: stackOf(error),
-    });
+    new Logger('PlantStore').fatal('A failure that nothing handled ends the process', { stack: stackOf(error) });
   });
 }
 
@@ -45,28 +41,16 @@ export function logCrash(): void {
 export async function closeWithin(app: INestApplication, limit: number, cause: string | Error): Promise<void> {
   const logger = new Logger('PlantStore');
   const reason = typeof cause === 'string' ? cause : 'the embedded PostgreSQL has ended';
-  const start = performance.now();
   logger.log('Stopping; requests in flight are answered first', { reason });
-  process.once('exit', (exitCode) => {
-    logger.log(`Stopped after ${((performance.now() - start) / 1000).toFixed(1)} s`, { reason, exitCode });
-  });
   // Statements of cut-off requests may still wait for the database.
   const forced = setTimeout(() => {
     logger.warn('The stop took longer than SHUTDOWN_TIMEOUT. The process ends; the outcome of open creates is unknown');
     process.exit(1);
-  }, limit + DISCONNECT_MS);
-  // The timer must not keep the process alive after a failure.
-  await app.close().finally(() => {
-    clearTimeout(forced);
-  });
+  }, limit + DISCONNECT_MS).unref();
+  await app.close();
+  clearTimeout(forced);
+  logger.log('Stopped', { reason });
   if (typeof cause !== 'string') throw cause;
-}
-
-/** Ends the process once the log is written, or a second later. Nothing else may keep it alive. */
-export function endProcess(): void {
-  // Perhaps nobody reads the waiting lines.
-  setTimeout(() => process.exit(), MAX_LOG_WAIT_MS).unref();
-  setImmediate(() => process.stdout.write('', () => process.exit()));
 }
 
 /** Prints to standard error. The text may repeat arguments or data, so control characters and tokens are removed. */

@@ -1,9 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
-import { randomInt } from 'node:crypto';
 import { REQUEST_ID_HEADER, requestIdOf } from '../http/request-context.js';
-import { KEY_EXAMPLE } from '../plants/plants.openapi.js';
 
 const PAGE = '/docs';
 const DOCUMENT = '/openapi.json';
@@ -21,8 +19,7 @@ const HEADERS = {
 export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObject): void {
   app.use([PAGE, DOCUMENT], (_request: Request, response: Response, next: NextFunction) => {
     response.set({ ...HEADERS, [REQUEST_ID_HEADER]: requestIdOf(response) });
-    // Without a socket, other answers are before it. If the connection is lost then, Express would never close the
-    // file.
+    // Without a socket, other answers are before it. If the connection is lost then, Express never closes the file.
     if (response.socket !== null) next();
     else
       response.once('socket', () => {
@@ -38,8 +35,6 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
     jsonDocumentUrl: DOCUMENT,
     raw: ['json'],
     customSiteTitle: 'Plant Store',
-    patchDocumentOnRequest: (request, _response, served) =>
-      (request as Request).path === DOCUMENT ? served : withNewIds(served),
     swaggerOptions: {
       // This removes the top bar and the badge of a validator on another site.
       layout: 'BaseLayout',
@@ -49,15 +44,6 @@ export function serveSwaggerUi(app: NestExpressApplication, document: OpenAPIObj
       onComplete: takeToken,
     },
   });
-}
-
-/** Gives each page new ids: the first click on "Execute" creates a plant. It has no key, so the second does not. */
-function withNewIds(document: OpenAPIObject): OpenAPIObject {
-  const text = JSON.stringify(document, (key, value: unknown) => {
-    if (value === KEY_EXAMPLE) return undefined;
-    return key === 'id' && typeof value === 'number' ? randomInt(2 ** 47) : value;
-  });
-  return JSON.parse(text) as OpenAPIObject;
 }
 
 // Names of the browser. The DOM library of TypeScript would declare them for the whole service.

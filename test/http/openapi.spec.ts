@@ -39,26 +39,14 @@ describe('The OpenAPI document', () => {
     });
   });
 
-  it('should have an example of each parameter and each field, which tools send', () => {
-    const { parameters = [] } = createPlantOf(document);
-    const schemas = Object.values(document.components?.schemas ?? {}) as SchemaObject[];
-    const fields = schemas.flatMap(({ properties }) => Object.values(properties ?? {}));
-    expect([parameters.length, schemas.length]).toEqual([1, 3]);
-    for (const part of [...parameters, ...fields]) expect(part).toHaveProperty('example', expect.anything());
-  });
-
   it('should allow every text that can be stored, in validators with and without the Unicode flag', () => {
     const { properties = {} } = document.components?.schemas?.NewPlant as SchemaObject;
     const { name, tag } = properties as Record<string, SchemaObject>;
     expect(tag?.pattern).toBe(name?.pattern);
-    const stored = ['', 'Rose', 'two\nlines\n', '\u2028', '\t', 'a🌱b', '\uFFFF', '🌱'.repeat(2 ** 18)];
-    // No pattern that every engine reads refuses half a character, so words do.
-    expect(name?.description).toMatch('lone surrogates');
-    const refused = ['\0', 'a\0', '\0b', 'a\n\0'];
     for (const flags of ['', 'u', 'v']) {
       const pattern = new RegExp(name?.pattern ?? '', flags);
-      expect(stored.filter((text) => !pattern.test(text))).toEqual([]);
-      expect(refused.filter((text) => pattern.test(text))).toEqual([]);
+      for (const stored of ['', 'two\nlines\n', '\u2028', 'a🌱b']) expect(stored).toMatch(pattern);
+      for (const refused of ['\0', 'a\n\0']) expect(refused).not.toMatch(pattern);
     }
   });
 
@@ -111,15 +99,6 @@ describe('GET /openapi.json and /docs', () => {
     const parts = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, part = '']) => part);
     expect(parts.length).toBeGreaterThanOrEqual(4);
     for (const part of parts) expect([part, (await get(new URL(part, page.url).pathname)).status]).toEqual([part, 200]);
-  });
-
-  // A proxy may have taken a prefix away.
-  it.each([
-    ['/docs/?x=1', '../docs'],
-    ['/docs/index.html', '../docs'],
-  ])('should redirect %s to the page, without its origin and prefix', async (path, location) => {
-    const response = await fetch(`http://127.0.0.1:${store.port}${path}`, { redirect: 'manual' });
-    expect([response.status, response.headers.get('location')]).toEqual([302, location]);
   });
 
   it('should be like any other path if the documentation is off', async () => {
