@@ -18,9 +18,7 @@ import { createOpenApiDocument } from './server/openapi.js';
 import { serveSwaggerUi } from './server/swagger-ui.js';
 
 /** A new token is accepted while the service runs. */
-const NO_TOKEN =
-  'No access token is valid now, so nobody can create plants. Create one with "plant-store token create NAME" ("npm run ' +
-  'plant-store -- token create NAME" in a checkout, "docker compose exec api plant-store token create NAME" with Docker Compose)';
+const NO_TOKEN = 'No access token is valid now, so nobody can create plants. Create one: plant-store token create NAME';
 
 /** Provides the configuration to all modules. Several applications in one process have one each. */
 @Global()

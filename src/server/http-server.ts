@@ -57,7 +57,7 @@ export function createHttpServer(
     connectionsCheckingInterval: Math.min(1000, Math.ceil(REQUEST_TIMEOUT / 4)),
     keepAliveTimeout: KEEP_ALIVE_MS,
   });
-  // By default Node.js drops header fields beyond a number, even a repeated credential. Their size is still limited.
+  // Node.js would drop header fields beyond a number, even a repeated credential. Their size is limited too.
   server.maxHeadersCount = 0;
   server.maxConnections = MAX_CONNECTIONS;
   const connections = trackConnections(server, classes.IncomingMessage.prototype);
@@ -201,9 +201,8 @@ function faultOf(request: IncomingMessage): string | undefined {
   return undefined;
 }
 
-function clientErrorOf(cause: NodeJS.ErrnoException & { reason?: unknown }, limit: number): ApiError {
+function clientErrorOf(cause: NodeJS.ErrnoException, limit: number): ApiError {
   if (cause.code === 'ERR_HTTP_REQUEST_TIMEOUT') return requestTimeout(limit);
   if (cause.code === 'HPE_HEADER_OVERFLOW') return headersTooLarge(maxHeaderSize);
-  const reason = typeof cause.reason === 'string' ? cause.reason : cause.message;
-  return malformedRequest(`This is not an HTTP request that can be read: ${reason}.`, cause);
+  return malformedRequest(`This is not an HTTP request that can be read: ${cause.message}.`, cause);
 }
