@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TableLock } from '../support/database/test-database.js';
 import { expectRefusal, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
@@ -17,10 +20,13 @@ const creates = (count: number, headers?: RequestHeaders): string =>
 
 describe('A connection with requests that have no answer yet', () => {
   let store: Store;
+  let server: Server;
   let connection: RawConnection;
 
   beforeAll(async () => {
-    store = await startStore({ REQUEST_TIMEOUT: String(REQUEST_TIMEOUT), STORAGE_TIMEOUT: '30000' });
+    store = await startStore({ REQUEST_TIMEOUT: String(REQUEST_TIMEOUT), STORAGE_TIMEOUT: '30000' }, (app) => {
+      server = app.getHttpServer() as Server;
+    });
   });
   afterEach(async () => {
     connection.close();
@@ -58,6 +64,7 @@ describe('A connection with requests that have no answer yet', () => {
     expect(await connection.response()).toMatchObject({ status: expect.any(Number) });
   });
 
+  // It fails too if Node no longer asks a request whether it is an upgrade, or keeps the parser of one that is.
   it('should be cut off if more come in one go, though each is refused at once', async () => {
     const before = await counted(40101);
     await open(creates(5000, { Authorization: 'Bearer wrong' }));
@@ -87,5 +94,28 @@ describe('A connection with requests that have no answer yet', () => {
     await sleep(3 * REQUEST_TIMEOUT);
     await lock.release();
     await expectCreated(1);
+  });
+
+  /** Resolves when the service has closed its side of the next connection. */
+  async function nextIsCutOff(): Promise<void> {
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    if (!socket.closed) await once(socket, 'close');
+  }
+
+  it('should be cut off if the client does not read its answers', async () => {
+    const isCutOff = nextIsCutOff();
+    await open();
+    connection.socket.pause();
+    connection.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20));
+    await isCutOff;
+  });
+
+  it('should be cut off if the client was refused and does not close its half', async () => {
+    const isCutOff = nextIsCutOff();
+    const client = connect({ port: store.port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined);
+    client.resume().write('no HTTP\r\n\r\n');
+    await once(client, 'end');
+    await isCutOff;
+    client.destroy();
   });
 });

@@ -121,6 +121,8 @@ describe('Shutdown', () => {
       await using lock = await TableLock.take(service.database);
       const waiting = await open(1);
       await lock.awaited();
+      // Pipelined: only the last answer ends the connection.
+      waiting.send(request(2));
       service.process.signal(signal);
       // For one, as a Ctrl-C under npm comes twice.
       if (signal === 'SIGINT') service.process.signal('SIGTERM');
@@ -131,9 +133,10 @@ describe('Shutdown', () => {
       expect((await service.managed('/livez')).status).toBe(200);
 
       await lock.release();
+      expect(await waiting.response()).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });
       await expectLastAnswers(waiting);
       await expectEnd();
-      expect(await service.database.query('SELECT id FROM plants')).toEqual([{ id: '1' }]);
+      expect(await service.database.query('SELECT id FROM plants ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
       expect(service.process.stderr).toBe('');
       expect(service.process.log.filter(({ level }) => level !== 'info')).toEqual([]);
     },
