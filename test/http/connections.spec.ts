@@ -87,6 +87,13 @@ describe('A connection with requests that have no answer yet', () => {
     expect(await Promise.all([0, 40010].map(counted))).toEqual(before.map((count) => count + 1));
   });
 
+  it('should answer a create and a malformed request behind it, though more come with them', async () => {
+    await open(create(1) + create(2, { Host: undefined }) + creates(MOST_OPEN));
+    await expectCreated(1);
+    expectRefusal(await connection.response(), 40010, 'contract');
+    expect(await connection.response()).toBeUndefined();
+  });
+
   it('should be kept though an answer takes longer than REQUEST_TIMEOUT', async () => {
     await using lock = await TableLock.take(store.database);
     await open(create(1));
