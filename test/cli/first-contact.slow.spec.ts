@@ -93,7 +93,7 @@ describe('The README, in a fresh clone', () => {
     expect(await inShell(curl)).toMatch('"error":40901');
     // npm alone gets the signal of a service manager, and passes it on.
     second.signal('SIGTERM');
-    await second.printed(/Stopped after/);
+    await second.printed(/"Stopped"/);
   });
 
   it('should serve each change in watch mode, with the same token and plants, and live on after a syntax error', async () => {
