@@ -1,13 +1,22 @@
-import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, IsUrl, Matches, ValidateNested } from 'class-validator';
+import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, isURL, Matches, ValidateNested } from 'class-validator';
 import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-const SERVER = { protocols: ['http', 'https'], require_protocol: true, require_tld: false, allow_underscores: true };
-export const IsServerUrl = IsUrl(
-  { ...SERVER, disallow_auth: true, allow_fragments: false },
-  { message: '$property must be a URL such as https://id.example.com, without user and fragment' },
+const SERVER = {
+  protocols: ['http', 'https'],
+  require_protocol: true,
+  require_tld: false,
+  allow_underscores: true,
+  disallow_auth: true,
+  allow_fragments: false,
+};
+/** The library takes a URL without slashes too. */
+export const IsServerUrl = Rule((url) =>
+  typeof url === 'string' && /^https?:\/\//i.test(url) && isURL(url, SERVER)
+    ? undefined
+    : 'must be a URL such as https://id.example.com, without user and fragment',
 );
 export const AreAccessTokens = Matches(ACCESS_TOKEN, {
   each: true,

@@ -63,13 +63,12 @@ export class BearerAuthGuard extends NestAuthGuard {
 
   /** Nest's version answers every failure with 401 and sends no challenge. */
   handleRequest(error: unknown, principal: unknown, _info: unknown, context: ExecutionContext): Principal {
-    // The strategy makes 40100 and 40102, and 50300 of a verifier that cannot decide.
-    if (error) throw error as Error;
     const request = this.getRequest(context);
-    if (!principal) {
-      this.log(context, refusalOf(request) ?? 'An access token was refused: the verifier does not know it');
-      throw invalidToken();
-    }
+    const reason = refusalOf(request) ?? 'An access token was refused: the verifier does not know it';
+    // The strategy makes 40100 and 40102, and 50300 of a verifier that cannot decide. With a reason, it is the token's.
+    if (error ? refusalOf(request) !== undefined : !principal) this.log(context, reason);
+    if (error) throw error as Error;
+    if (!principal) throw invalidToken();
     requestContext(this.getResponse(context)).token = (principal as Principal).name;
     return (request[PRINCIPAL] = principal as Principal);
   }

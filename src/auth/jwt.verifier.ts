@@ -81,7 +81,7 @@ export class JwtVerifier extends TokenVerifier {
       }
     }
     noteRefusal(request, `A JWT was refused: ${fault}`);
-    if (pause > 0) throw credentialUndecided(new Error(fault), pause);
+    if (pause > 0) throw credentialUndecided(undefined, pause);
     return undefined;
   }
 

@@ -49,7 +49,7 @@ describe(readEnvironment.name, () => {
   });
 
   it.each([
-    ['NODE_ENV', ['prod', 'Prod-1'], 'must be production, if that is meant'],
+    ['NODE_ENV', ['prod', 'Prod-1', "'production'"], 'must be production, if that is meant'],
     ['PORT', ['x', '3000.5', '5s'], 'must be an integer number'],
     ['PORT', ['65536', '99999999999999999999'], 'must not be greater than 65535'],
     ['BODY_LIMIT', ['1048577'], 'must not be greater than 1048576'],
@@ -58,7 +58,7 @@ describe(readEnvironment.name, () => {
     ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000'], 'must be an IP address or a host name, without'],
     ['DOCS', ['constructor', 'ON!', 'true'], 'must be one of the following values: on, off'],
     ['LOG_LEVEL', [`a\u001b\n${'b'.repeat(99)}`], 'must be one of the following values: fatal, error, warn, info,'],
-    ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https://a.b#a'], 'must be a URL such'],
+    ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https:a.b', 'https://a.b#a'], 'must be a URL such'],
   ])('should refuse a wrong %s once, and say what it is and must be: %j', (name, texts, words) => {
     for (const text of texts) {
       const [fault = '', ...others] = faultsOf({ ...ISSUER, [name]: text });
@@ -127,7 +127,7 @@ describe(readEnvironment.name, () => {
     it('should read a pipe, and warn of what Node.js has read before', async () => {
       execFileSync('mkfifo', [join(folder, '.env')]);
       jest.replaceProperty(process, 'env', { NODE_OPTIONS: '-r a' });
-      const names = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_ENV_PROXY', 'https_proxy', 'SSL_CERT_FILE'];
+      const names = ['NODE_EXTRA_CA_CERTS', 'NODE_USE_ENV_PROXY', 'https_proxy', 'SSL_CERT_FILE', 'UV_THREADPOOL_SIZE'];
       const others = ['NODE_ENV', 'NODE_IMAGE', 'NODE_OPTIONS', 'PORT'];
       const written = writeFile(join(folder, '.env'), [...names, ...others].map((name) => `${name}=1\n`).join(''));
       const { environment, warnings } = await readConfiguration();

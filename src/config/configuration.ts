@@ -11,7 +11,7 @@ import { Environment, SECRETS } from './environment.js';
 
 /** Node.js reads these before it can read `.env`. */
 const READ_BY_NODE =
-  /^(?:NODE_(?:DEBUG|EXTRA_CA_CERTS|OPTIONS|USE_\w+)|SSL_CERT_(?:DIR|FILE)|OPENSSL_CONF|(?:https?|all|no)_proxy)$/i;
+  /^(?:NODE_(?:DEBUG|EXTRA_CA_CERTS|OPTIONS|USE_\w+)|(?:UV_THREADPOOL|SSL_CERT|OPENSSL)_\w+|(?:https?|all|no)_proxy)$/i;
 
 /** The configuration cannot be used. Each fault names the variable, what is wrong and what would be right. */
 export class ConfigurationError extends ExplainedError {

@@ -35,7 +35,7 @@ const Word = (words: readonly string[]) => applyDecorators(Read(lowerCase), IsIn
 /** The variables of the service, with their defaults. `.env.example` says what each is for. */
 export class Environment {
   @Read(lowerCase)
-  @Matches(/^(?:production$|(?!prod))/, { message: 'NODE_ENV must be production, if that is meant' })
+  @Matches(/^(?:production$|(?!\W*prod))/, { message: 'NODE_ENV must be production, if that is meant' })
   NODE_ENV = 'development';
   @Integer(0, 65_535)
   PORT = 3000;

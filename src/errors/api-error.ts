@@ -126,7 +126,10 @@ export const unforeseenFailure = (cause: unknown): ApiError =>
 export const storageUnavailable = (cause: unknown): ApiError =>
   new ApiError(50300, `The storage is unavailable. ${SEND_LATER}`, { cause });
 
-/** @param seconds until it can, for example the pause before the keys of JWTs are fetched again */
+/**
+ * @param cause undefined if the token comes too early: that is no failure of the service
+ * @param seconds until it can decide, for example the pause before the keys of JWTs are fetched again
+ */
 export const credentialUndecided = (cause: unknown, seconds = 1): ApiError =>
   new ApiError(50300, `The service cannot decide now whether the access token is valid. ${SEND_LATER}`, {
     headers: { 'Retry-After': String(seconds) },

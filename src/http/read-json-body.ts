@@ -93,7 +93,7 @@ let reservedBytes = 0;
 /** Counts a body before it is read, until its request is answered or its connection is lost. @throws ApiError 50301 */
 function reserve(bytes: number, { socket }: IncomingMessage, response: ServerResponse): void {
   if (bytes <= SMALL_BYTES) return;
-  if (reservedBytes + bytes > MAX_BODIES_BYTES) throw overloaded();
+  if (reservedBytes + bytes > MAX_BODIES_BYTES) throw overloaded(new Error('the request bodies take too much memory'));
   reservedBytes += bytes;
   const release = (): void => {
     reservedBytes -= bytes;

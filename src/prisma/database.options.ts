@@ -24,6 +24,9 @@ export interface PgPoolLike {
   readonly totalCount?: number;
   readonly idleCount?: number;
   readonly options?: { readonly max?: number };
+  /** With these two, the store listens to lost idle connections: without a listener, they end the process. */
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  removeListener?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** The part of a `pg` client that the store uses. */

@@ -1,3 +1,4 @@
+import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import {
   DEFAULT_STORAGE_TIMEOUT,
@@ -8,12 +9,21 @@ import {
 import { type QueryConfig, type QueryResult, StorePool } from './store-pool.js';
 
 /** The connections of a pool of the host. The pool, its clients and its errors may come from another copy of pg. */
-export class HostPool extends StorePool {
+export class HostPool extends StorePool implements OnApplicationShutdown {
   private readonly pool: PgPoolLike;
+  private readonly warn = ({ message }: Error): void => {
+    new Logger('Database').warn(`An idle database connection was lost: ${message}`);
+  };
 
   constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
     super(schema, pool.options?.max ?? Infinity, timeout, false);
     this.pool = pool;
+    // An event without a listener would end the process. Prisma's adapter listens to a pool too.
+    pool.on?.('error', this.warn);
+  }
+
+  onApplicationShutdown(): void {
+    this.pool.removeListener?.('error', this.warn);
   }
 
   isBusy(): boolean {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { makeToken } from '../../src/auth/token-format.js';
 import { PlantsAuthModule } from '../../src/index.js';
@@ -137,7 +138,12 @@ describe('Access tokens', () => {
     const known = issuer.token();
     await until(async () => (await verdict(bearer(known))) === 40003);
     // This one has the keys fetched, if that was not just done.
+    const errors = jest.spyOn(Logger.prototype, 'error');
+    const lines = jest.spyOn(Logger.prototype, 'log');
     await until(async () => (await verdict(bearer(issuer.token({}, { kid: 'none' })))) === 50300);
+    expect(lines.mock.calls.flat().join()).toContain('kid is "none", should be that of a key of the issuer');
+    expect(errors).not.toHaveBeenCalled();
+    jest.restoreAllMocks();
     const [answers = 0, failed, wrong = 0] = (await counts()) as number[];
     const { headers } = await expectRefused(issuer.token({}, {}, newest), 50300);
     expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1);

@@ -73,8 +73,6 @@ describe('a pool of a host', () => {
   beforeAll(async () => {
     proxy = await TcpProxy.start(database.url);
     pool = new pg.Pool({ connectionString: proxy.url, max: 1 });
-    // As an application does that lives on when idle connections are lost.
-    pool.on('error', () => undefined);
     host = await Host.on({ pool, timeout });
   });
   beforeEach(() => host.expectCreated(1));
@@ -83,6 +81,7 @@ describe('a pool of a host', () => {
   });
   afterAll(async () => {
     await host.stop();
+    expect(pool.listenerCount('error')).toBe(0);
     await endPool(pool);
     await proxy.close();
   });
@@ -113,6 +112,10 @@ describe('a pool of a host', () => {
     busy?.release();
     await until(async () => (await host.create(3)).status === 200);
     expect(await ids('plants')).toEqual(['1', '3']);
+  });
+
+  it('should lose an idle connection without an end of the process', () => {
+    expect(() => pool.emit('error', new Error('terminating connection'), {})).not.toThrow();
   });
 
   it('should not keep a create from its 200 if the answer to the commit is lost', async () => {
