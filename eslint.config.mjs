@@ -7,17 +7,17 @@ const LAYERS = {
   util: [],
   errors: [],
   http: ['util', 'errors'],
-  prisma: ['util'],
-  auth: ['util', 'errors', 'http', 'prisma'],
+  database: ['util'],
+  auth: ['util', 'errors', 'http', 'database'],
   // The writer knows neither HTTP nor SQL, but what a failed statement means.
-  writer: ['prisma/database.errors'],
+  writer: ['database/database.errors'],
   // Plants know principals and scopes, but no guard or token.
-  plants: ['util', 'errors', 'http', 'prisma', 'writer', 'auth/scopes', 'auth/token-verifier'],
-  config: ['util', 'errors', 'http', 'prisma', 'auth', 'plants'],
-  management: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config', 'writer/batch-writer'],
-  'embedded-postgres': ['util', 'prisma', 'config'],
-  server: ['util', 'errors', 'http', 'prisma', 'auth', 'plants', 'config'],
-  cli: ['util', 'prisma', 'auth', 'plants', 'config', 'embedded-postgres', 'server', 'app', 'main'],
+  plants: ['util', 'errors', 'http', 'database', 'writer', 'auth/scopes', 'auth/token-verifier'],
+  config: ['util', 'errors', 'http', 'database', 'auth', 'plants'],
+  management: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'config', 'writer/batch-writer'],
+  'embedded-postgres': ['util', 'database', 'config'],
+  server: ['util', 'errors', 'http', 'database', 'auth', 'plants', 'config'],
+  cli: ['util', 'database', 'auth', 'plants', 'config', 'embedded-postgres', 'server', 'app', 'main'],
 };
 
 function importsDownwards([folder, allowed]) {

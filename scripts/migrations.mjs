@@ -1,4 +1,4 @@
-// Writes src/prisma/migrations.ts: the list of prisma/migrations as code. So nothing of them is read from a disk at run time, and a
+// Writes src/database/migrations.ts: the list of prisma/migrations as code. So nothing of them is read from a disk at run time, and a
 // bundled host has it.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,6 +14,6 @@ const migrations = names.sort().map((name) => {
   return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
 });
 const head = '// Made of prisma/migrations: npm run prisma:list';
-const file = 'src/prisma/migrations.ts';
+const file = 'src/database/migrations.ts';
 const code = `${head}\nexport const MIGRATIONS = ${JSON.stringify(migrations, null, 2)};\n`;
 writeFileSync(file, await format(code, { ...(await resolveConfig(file)), filepath: file }));

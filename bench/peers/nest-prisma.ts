@@ -6,7 +6,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { IsInt, IsOptional, IsString } from 'class-validator';
 import { timingSafeEqual } from 'node:crypto';
 import { Strategy } from 'passport-http-bearer';
-import { PrismaClient } from '../../src/prisma/generated/client.js';
+import { PrismaClient } from '../../src/database/generated/client.js';
 
 // As the documentation of Nest and of Prisma teaches it, each in the simplest form.
 const expected = Buffer.from(process.env.ACCESS_TOKENS ?? '');

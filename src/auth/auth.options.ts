@@ -1,5 +1,5 @@
 import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, isURL, Matches, ValidateNested } from 'class-validator';
-import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
+import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';

@@ -1,11 +1,11 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { withConnection, withTimeout } from '../database/connection.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
+import { DatabaseTimeoutError, lacksPrivilege, ReadOnlyServerError } from '../database/database.errors.js';
+import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
+import { UrlPool } from '../database/store-pool.js';
+import { assertMigrated } from '../database/table-checks.js';
 import { overloaded } from '../errors/api-error.js';
-import { withConnection, withTimeout } from '../prisma/connection.js';
-import { DatabaseTimeoutError, lacksPrivilege, ReadOnlyServerError } from '../prisma/database.errors.js';
-import { DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
-import { parseDatabaseUrl } from '../prisma/database-url.js';
-import { UrlPool } from '../prisma/store-pool.js';
-import { assertMigrated } from '../prisma/table-checks.js';
 import { quote, rootReasonOf } from '../util/text.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { ISSUED_TOKEN, TOKEN_PREFIX, tokenDigest } from './token-format.js';

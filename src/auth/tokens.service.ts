@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Query } from '../prisma/connection.js';
-import type { StorePool } from '../prisma/store-pool.js';
+import type { Query } from '../database/connection.js';
+import type { StorePool } from '../database/store-pool.js';
 import { ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
 

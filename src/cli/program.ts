@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { Command, CommanderError } from 'commander';
-import { parseDatabaseUrl } from '../prisma/database-url.js';
-import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
 import { defaultText, Environment, SECRETS } from '../config/environment.js';
+import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { exitCodeOf, printError } from '../server/process.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
@@ -86,7 +86,7 @@ async function migrate({ schema: given }: { schema?: string }): Promise<void> {
     ownerUrl === undefined || ownerUrl === url
       ? { url, password }
       : { url: ownerUrl, password: environment.MIGRATION_DATABASE_PASSWORD, grantTo: user };
-  const { Migrator } = await import('../prisma/migrator.js');
+  const { Migrator } = await import('../database/migrator.js');
   const applied = await new Migrator({ ...owner, schema }).migrate();
   const { schemaDescription } = parseDatabaseUrl(owner.url, owner.password, schema);
   process.stdout.write(

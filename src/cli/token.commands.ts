@@ -1,14 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
-import { SCOPE, tokenNameFault } from '../auth/token-format.js';
 import { CREATE_PLANTS } from '../auth/scopes.js';
+import { SCOPE, tokenNameFault } from '../auth/token-format.js';
 import { type TokenRecord, TokensService } from '../auth/tokens.service.js';
-import { STATEMENT_TIMEOUT_MS, withConnection } from '../prisma/connection.js';
-import { parseDatabaseUrl, schemaFault } from '../prisma/database-url.js';
-import { assertMigrated } from '../prisma/table-checks.js';
-import { UrlPool } from '../prisma/store-pool.js';
-import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
+import { STATEMENT_TIMEOUT_MS, withConnection } from '../database/connection.js';
+import { parseDatabaseUrl, schemaFault } from '../database/database-url.js';
+import { UrlPool } from '../database/store-pool.js';
+import { assertMigrated } from '../database/table-checks.js';
+import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
 import { printError } from '../server/process.js';
 import { escapeControls } from '../util/text.js';
 

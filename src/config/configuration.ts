@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseDatabaseUrl } from '../prisma/database-url.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { ExplainedError, messageIfThrows, quote } from '../util/text.js';
 import { Environment, SECRETS } from './environment.js';
 

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
 import { IsIn, Matches } from 'class-validator';
 import { AreAccessTokens, IsServerUrl } from '../auth/auth.options.js';
+import { DAY_MS, DEFAULT_POOL_SIZE, MAX_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import {
   DEFAULT_BODY_LIMIT,
@@ -10,7 +11,6 @@ import {
   MAX_BODY_LIMIT,
   MAX_WRITE_QUEUE_LIMIT,
 } from '../plants/plants.options.js';
-import { DAY_MS, DEFAULT_POOL_SIZE, MAX_POOL_SIZE, DEFAULT_STORAGE_TIMEOUT } from '../prisma/database.options.js';
 import { IsIntBetween } from '../util/options.js';
 
 /** A secret may also stand in the file that `<NAME>_FILE` names. No message shows it. */

@@ -5,8 +5,8 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withConnection } from '../prisma/connection.js';
-import { parseDatabaseUrl } from '../prisma/database-url.js';
+import { withConnection } from '../database/connection.js';
+import { parseDatabaseUrl } from '../database/database-url.js';
 import { ExplainedError, messageIfThrows, reasonOf } from '../util/text.js';
 import {
   chooseHome,

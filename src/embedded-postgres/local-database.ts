@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
 import { packageVersion } from '../config/package-files.js';
-import { Migrator } from '../prisma/migrator.js';
+import { Migrator } from '../database/migrator.js';
 import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_URL_FILE, SERVER_TIMEOUT_MS } from './embedded-postgres.js';
 
 const LOCAL_TOKEN_FILE = join(LOCAL_DIRECTORY, 'access-token');

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { IssuedTokenVerifier } from '../auth/issued-token.verifier.js';
 import { refusalOf } from '../auth/token-verifier.js';
+import { StorePool } from '../database/store-pool.js';
 import { ERROR_CATALOGUE, isServiceFailure } from '../errors/error-catalogue.js';
 import { requestContext, type ResponseHook } from '../http/request-context.js';
-import { StorePool } from '../prisma/store-pool.js';
 import { MAX_BATCH_PLANTS, WriteStatistics } from '../writer/batch-writer.js';
 
 /** In seconds. The last bucket is the default of REQUEST_TIMEOUT. */

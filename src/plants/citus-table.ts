@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import { isUndecidedOnShard, MigrationError } from '../prisma/database.errors.js';
-import type { PrismaService } from '../prisma/prisma.service.js';
-import type { StorePool } from '../prisma/store-pool.js';
+import { isUndecidedOnShard, MigrationError } from '../database/database.errors.js';
+import type { PrismaService } from '../database/prisma.service.js';
+import type { StorePool } from '../database/store-pool.js';
 import { reasonOf } from '../util/text.js';
 import { charactersOf } from '../writer/batch-writer.js';
 import {

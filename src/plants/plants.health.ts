@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { withTimeout } from '../prisma/connection.js';
-import { explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../prisma/database.errors.js';
-import { StorePool } from '../prisma/store-pool.js';
-import { DENIED_FUNCTION } from '../prisma/table-checks.js';
+import { withTimeout } from '../database/connection.js';
+import { explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../database/database.errors.js';
+import { StorePool } from '../database/store-pool.js';
+import { DENIED_FUNCTION } from '../database/table-checks.js';
 import { COLUMNS, tableIn } from './plants.repository.js';
 
 const CHECK_TIMEOUT_MS = 2000;

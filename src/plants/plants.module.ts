@@ -8,11 +8,11 @@ import {
   type Provider,
 } from '@nestjs/common';
 import { ApplicationConfig, ModuleRef } from '@nestjs/core';
+import { hasUrl } from '../database/database.options.js';
+import { HostPool } from '../database/host-pool.js';
+import { PrismaService } from '../database/prisma.service.js';
+import { StorePool, UrlPool } from '../database/store-pool.js';
 import { ERROR_STATUS } from '../http/api-exception.filter.js';
-import { hasUrl } from '../prisma/database.options.js';
-import { HostPool } from '../prisma/host-pool.js';
-import { PrismaService } from '../prisma/prisma.service.js';
-import { StorePool, UrlPool } from '../prisma/store-pool.js';
 import { assertNotRequestScoped, OptionsError } from '../util/options.js';
 import { WriteStatistics } from '../writer/batch-writer.js';
 import { controllerAt } from './plants.controller.js';

@@ -1,7 +1,7 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { Allow, IsArray, IsIn, IsInstance, IsObject, IsOptional, Matches, ValidateNested } from 'class-validator';
 import { principalOf } from '../auth/token-verifier.js';
-import { type DatabaseOptions, databaseOptionsOf } from '../prisma/database.options.js';
+import { type DatabaseOptions, databaseOptionsOf } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
 import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
 

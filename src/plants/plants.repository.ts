@@ -1,22 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import {
+  DatabaseOverloadedError,
+  DatabaseUnreachableError,
+  isRejectedForNow,
+  isUndecided,
+  InsertSkippedError,
+} from '../database/database.errors.js';
+import {
   type ApiError,
   overloaded,
   storageTimeout,
   storageUnavailable,
   unforeseenFailure,
 } from '../errors/api-error.js';
-import {
-  DatabaseOverloadedError,
-  DatabaseUnreachableError,
-  isRejectedForNow,
-  isUndecided,
-  InsertSkippedError,
-} from '../prisma/database.errors.js';
-import type { Plant as PlantRow } from '../prisma/generated/client.js'; // made by: npm run prisma:generate
-import { PrismaService } from '../prisma/prisma.service.js';
-import { StorePool } from '../prisma/store-pool.js';
+import type { Plant as PlantRow } from '../database/generated/client.js'; // made by: npm run prisma:generate
+import { PrismaService } from '../database/prisma.service.js';
+import { StorePool } from '../database/store-pool.js';
 import type { WriteTable } from '../writer/batch-writer.js';
 import type { RunInTransaction } from './host-transaction.js';
 

@@ -1,10 +1,10 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
+import { PrismaService } from '../database/prisma.service.js';
+import { StorePool } from '../database/store-pool.js';
+import { assertMayExecute, assertReadyForCreates } from '../database/table-checks.js';
 import { idempotencyKeyReused, invalidIdempotencyKey, plantExists } from '../errors/api-error.js';
-import { PrismaService } from '../prisma/prisma.service.js';
-import { StorePool } from '../prisma/store-pool.js';
-import { assertMayExecute, assertReadyForCreates } from '../prisma/table-checks.js';
 import { BatchWriter, WriteStatistics } from '../writer/batch-writer.js';
 import { CitusTable, findCitusShards } from './citus-table.js';
 import { type HostTransaction, runIn } from './host-transaction.js';

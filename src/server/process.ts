@@ -2,7 +2,7 @@ import { type INestApplication, Logger } from '@nestjs/common';
 import { constants } from 'node:os';
 import { withoutTokens } from '../auth/token-format.js';
 import { ConfigurationError } from '../config/configuration.js';
-import { MigrationError, sqlStateOf } from '../prisma/database.errors.js';
+import { MigrationError, sqlStateOf } from '../database/database.errors.js';
 import { escapeLines, ExplainedError } from '../util/text.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */

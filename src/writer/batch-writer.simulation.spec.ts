@@ -7,12 +7,12 @@ import {
   DatabaseTimeoutError,
   DatabaseUnreachableError,
   isUndecided,
-} from '../prisma/database.errors.js';
+} from '../database/database.errors.js';
 import type { ApiError } from '../errors/api-error.js';
-import { BatchWriter, WriteStatistics } from './batch-writer.js';
+import { CitusTable } from '../plants/citus-table.js';
 import type { PlantRecord, PlantTable } from '../plants/plants.repository.js';
 import { writeOrRecognise } from '../plants/plants.service.js';
-import { CitusTable } from '../plants/citus-table.js';
+import { BatchWriter, WriteStatistics } from './batch-writer.js';
 
 declare const SIMULATION_SEEDS: number | string;
 

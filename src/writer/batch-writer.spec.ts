@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { SimulatedTime } from '../../test/support/simulation.js';
-import { isUndecided } from '../prisma/database.errors.js';
+import { isUndecided } from '../database/database.errors.js';
 import { BatchWriter, WriteStatistics } from './batch-writer.js';
 
 const STATEMENT_MS = 90;

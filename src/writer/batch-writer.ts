@@ -5,7 +5,7 @@ import {
   InsertSkippedError,
   isLocked,
   isPlantRejected,
-} from '../prisma/database.errors.js';
+} from '../database/database.errors.js';
 
 /** Maximum number of plants in a statement. With more, a commit gains little and the next plants wait longer. */
 export const MAX_BATCH_PLANTS = 500;

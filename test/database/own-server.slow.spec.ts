@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken, tokenDigest } from '../../src/auth/token-format.js';
-import { UrlPool } from '../../src/prisma/store-pool.js';
+import { UrlPool } from '../../src/database/store-pool.js';
 import { giveTo } from '../../src/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { Load } from '../support/http/load.js';

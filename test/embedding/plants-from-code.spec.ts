@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { type BadRequestException, ValidationPipe } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { PrismaClient } from '../../src/database/generated/client.js';
 import { type ApiError, type HostTransaction, Migrator, NewPlant, PlantsService } from '../../src/index.js';
 import { PLANT_FIELDS } from '../../src/plants/plant.dto.js';
-import { PrismaClient } from '../../src/prisma/generated/client.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Migrator } from '../../src/prisma/migrator.js';
+import { Migrator } from '../../src/database/migrator.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
 import { openTestConnection } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';

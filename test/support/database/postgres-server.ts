@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Migrator } from '../../../src/prisma/migrator.js';
+import { Migrator } from '../../../src/database/migrator.js';
 import {
   type Account,
   findPostgresPackage,

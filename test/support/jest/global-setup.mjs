@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { Migrator } from '../../../dist/prisma/migrator.js';
+import { Migrator } from '../../../dist/database/migrator.js';
 
 const OWNER = fileURLToPath(new URL('../database/embedded-server.mjs', import.meta.url));
 let cleanUp = dropDatabases;

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
-import { MigrationError } from './database.errors.js';
 import type { DatabaseUrl } from './database-url.js';
+import { MigrationError } from './database.errors.js';
 
 /** Runs one statement on any connection. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
