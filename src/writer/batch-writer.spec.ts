@@ -95,18 +95,6 @@ describe(BatchWriter.name, () => {
     ]);
   });
 
-  it('should hold back no create by the plants of a statement that waited too long for a lock', async () => {
-    const next = STATEMENT_MS + 10;
-    const sent = await statementsOf(
-      [
-        [0, 8],
-        [next, 2],
-      ],
-      { statements: 9, code: '55P03' },
-    );
-    expect(sent.slice(1, 7)).toEqual([...Array<Arrival>(5).fill([STATEMENT_MS, 1]), [next, 2]]);
-  });
-
   it('should send those of a lost statement again before all others, and never together with new ones', async () => {
     const [one, three] = [STATEMENT_MS + 30, STATEMENT_MS + 40];
     expect(

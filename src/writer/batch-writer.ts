@@ -19,10 +19,9 @@ const SLOW_STATEMENT_MS = 100;
 const PAUSE_MS = 50;
 /** After a deadlock, or too long a wait for a lock, only one statement of several plants is in flight for so long. */
 const AFTER_LOCK_MS = 60_000;
-/** A create in flight gets an answer this long after its deadline. The time limit of the server ends before that. */
-const LATE_ANSWER_MS = 400;
+/** An answer may come so long after the deadline of its create. The time limit of the server ends before that. */
+const GRACE_MS = 400;
 
-/** What the writer needs of a row. */
 interface WriteRecord {
   readonly id: bigint;
   /** Unique for each create: the writer recognises its own row by it. */
@@ -74,7 +73,8 @@ class PendingCreate<R extends WriteRecord> {
   readonly context = new AsyncResource('PlantStoreCreate');
   timer: NodeJS.Timeout | undefined;
   isSettled = false;
-  isLate = false;
+  /** Its deadline has passed, so nothing more is sent for it. */
+  isOverdue = false;
   /** The first failure of a statement that may have stored the plant. */
   unconfirmed: Error | undefined;
 
@@ -97,13 +97,14 @@ class PendingCreate<R extends WriteRecord> {
     clearTimeout(this.timer);
     this.reject(cause ? new DatabaseTimeoutError('an earlier statement may have stored it', { cause }) : error);
   }
+}
 
-  /** Whether something may be sent for it. It fails if it is late. */
-  canGoOn(): boolean {
-    if (this.isLate && !this.isSettled)
-      this.fail(new DatabaseOverloadedError('no statement could store the plant within the time limit'));
-    return !this.isSettled;
-  }
+/** Fails the creates that are overdue. Returns those for which another statement can be sent. */
+function failOverdue<R extends WriteRecord>(creates: readonly PendingCreate<R>[]): PendingCreate<R>[] {
+  for (const create of creates)
+    if (create.isOverdue && !create.isSettled)
+      create.fail(new DatabaseOverloadedError('no statement could store the plant within the time limit'));
+  return creates.filter(({ isSettled }) => !isSettled);
 }
 
 /** The creates of the table, or of one shard of it, that wait for a statement. */
@@ -127,8 +128,7 @@ interface Statement<R extends WriteRecord> {
 
 /**
  * Sends the creates that arrive together in one statement with one commit. A lone create is sent at once. Creates that
- * arrive while a statement is in flight form the next one. Each create gets its own result. This room knows neither HTTP
- * nor SQL.
+ * arrive while a statement is in flight form the next one. Each create gets its own result.
  */
 export class BatchWriter<R extends WriteRecord> {
   /** By shard. The queue that sent last comes last. */
@@ -153,7 +153,7 @@ export class BatchWriter<R extends WriteRecord> {
       const waiting = this.countWaiting();
       if (waiting >= this.limits.waiting) throw new DatabaseOverloadedError(`${waiting} creates wait for the database`);
       const create = new PendingCreate(record, resolve, reject);
-      create.timer = setTimeout(this.endLate.bind(this, create), this.limits.timeout);
+      create.timer = setTimeout(this.onDeadline.bind(this, create), this.limits.timeout);
       this.queueOf(record).waiting.push(create);
       this.schedule();
     });
@@ -173,14 +173,14 @@ export class BatchWriter<R extends WriteRecord> {
   }
 
   /** Nothing more is sent after the deadline. The answer to a statement in flight may still come for a moment. */
-  private endLate(create: PendingCreate<R>): void {
-    create.isLate = true;
+  private onDeadline(create: PendingCreate<R>): void {
+    create.isOverdue = true;
     const { waiting, rejected } = this.queueOf(create.record);
     const list = [waiting, rejected].find((creates) => creates.includes(create));
     list?.splice(list.indexOf(create), 1);
-    const late = new DatabaseTimeoutError('the database did not answer within the time limit');
-    if (list === undefined) create.timer = setTimeout(create.fail.bind(create, late), LATE_ANSWER_MS);
-    else create.canGoOn();
+    const timeout = new DatabaseTimeoutError('the database did not answer within the time limit');
+    if (list === undefined) create.timer = setTimeout(create.fail.bind(create, timeout), GRACE_MS);
+    else failOverdue([create]);
   }
 
   /** Sends after all requests of this turn of the event loop were read: their creates share a statement. */
@@ -194,7 +194,7 @@ export class BatchWriter<R extends WriteRecord> {
     this.isScheduled = false;
     // A queue that is added again comes last in this loop.
     for (const [shard, queue] of this.queues) {
-      const statement = this.next(queue);
+      const statement = this.takeStatement(queue);
       if (statement === undefined) continue;
       this.queues.delete(shard);
       this.queues.set(shard, queue);
@@ -216,7 +216,7 @@ export class BatchWriter<R extends WriteRecord> {
   }
 
   /** Takes the creates of the next statement; undefined if there is none now. */
-  private next(queue: Queue<R>): Statement<R> | undefined {
+  private takeStatement(queue: Queue<R>): Statement<R> | undefined {
     if (this.inFlight.size === this.limits.statements) return undefined;
     const rejected = [...this.inFlight].filter((statement) => statement.isRejected);
     // Rejected plants are older than those that wait. Each may wait for a lock, so they leave half of the statements.
@@ -235,7 +235,7 @@ export class BatchWriter<R extends WriteRecord> {
     const sentAt = performance.now();
     inFlight.add(statement);
     statistics.inFlight += length;
-    await this.insert(statement.creates).catch(this.sortFailed.bind(this, statement));
+    await this.insert(statement.creates).catch(this.handleFailure.bind(this, statement));
     clearTimeout(slowTimer);
     inFlight.delete(statement);
     statistics.inFlight -= length;
@@ -248,7 +248,7 @@ export class BatchWriter<R extends WriteRecord> {
     const stored = new Set(await this.table.insert(creates.map(({ record }) => record)));
     this.statistics.created += stored.size;
     for (const create of creates) if (stored.has(String(create.record.writeId))) create.settle();
-    const conflicts = creates.filter((create) => create.canGoOn());
+    const conflicts = failOverdue(creates);
     if (conflicts.length > 0) await this.settleConflicts(conflicts);
   }
 
@@ -264,23 +264,23 @@ export class BatchWriter<R extends WriteRecord> {
     }
   }
 
-  /** Decides which creates of a failed statement are sent again, together or alone. The others fail. */
-  private sortFailed({ queue, creates }: Statement<R>, error: Error): void {
+  /** Fails the creates of a failed statement, or sends them again: each alone if perhaps only one was rejected. */
+  private handleFailure({ queue, creates }: Statement<R>, error: Error): void {
     const isUndecided = this.table.isUndecided(error);
     const isRejected = !isUndecided && isPlantRejected(error);
-    const open = creates.filter(({ isSettled }) => !isSettled);
     if (isLocked(error)) queue.aloneUntil = performance.now() + AFTER_LOCK_MS;
+    if (isUndecided) for (const create of creates) create.unconfirmed ??= error;
+    const open = failOverdue(creates);
     if (isRejected && creates.length > 1) {
-      queue.rejected.push(...open.filter((create) => create.canGoOn()));
+      queue.rejected.push(...open);
       return;
     }
-    for (const create of open) {
-      if (isUndecided) create.unconfirmed ??= error;
-      // One that may be stored goes on until its time is up (50400).
-      if (isRejected || create.unconfirmed === undefined) create.fail(error);
-    }
+    // One that may be stored is sent again until its time is up (50400).
+    for (const create of open) if (isRejected || create.unconfirmed === undefined) create.fail(error);
+    const repeats = open.filter(({ isSettled }) => !isSettled);
+    if (repeats.length === 0) return;
     setTimeout(() => {
-      queue.waiting.unshift(...open.filter((create) => create.canGoOn()));
+      queue.waiting.unshift(...failOverdue(repeats));
       this.schedule();
     }, PAUSE_MS);
   }
