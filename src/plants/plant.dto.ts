@@ -3,7 +3,6 @@ import { ValidateBy, validateSync } from 'class-validator';
 import { invalidPlant } from '../errors/api-error.js';
 import { JsonNumber, type JsonObject, JsonStructure } from '../http/exact-json.js';
 import { describeFound } from '../util/text.js';
-import { INT64_MAX, INT64_MIN, isInt64, parseInt64 } from './int64.js';
 
 /** A plant to create. It is also the schema of OpenAPI. */
 export class NewPlant {
@@ -39,41 +38,60 @@ export class NewPlant {
   tag?: string;
 }
 
-/** The fields that are read from the body. */
-export const PLANT_FIELDS = ['id', 'name', 'tag'] as const satisfies readonly (keyof NewPlant)[];
+export const PLANT_FIELDS = Object.keys(new NewPlant()) as (keyof NewPlant)[];
 
 /** A plant in an answer, without its id. */
 export class Plant extends OmitType(NewPlant, ['id']) {}
 
-/** Fields that nobody has checked yet. */
-type Fields = Partial<Record<keyof NewPlant, unknown>>;
-
-/** The plant of a body. Its id becomes a bigint; the service checks all fields. */
-export function newPlantOf(body: JsonObject): NewPlant {
-  const { id } = body;
-  const plant = id instanceof JsonNumber ? { ...body, id: parseInt64(id.source) ?? id } : body;
-  return plant as Partial<NewPlant> as NewPlant;
+/** The plant of a body, which nobody has checked yet. Its id becomes a bigint. */
+export function newPlantOf({ id, ...texts }: JsonObject): NewPlant {
+  return Object.assign(new NewPlant(), texts, { id: id instanceof JsonNumber ? (parseInteger(id.source) ?? id) : id });
 }
 
 /** Checks a plant, and ignores all that is no field of one. @throws ApiError 40003 that names every wrong field */
 export function checkPlant(given: NewPlant): NewPlant {
   // class-transformer would copy deeply, at twice the price.
-  const plant: Fields = new NewPlant();
-  for (const field of PLANT_FIELDS) plant[field] = (Object(given) as Fields)[field];
+  const { id, name, tag } = Object(given) as NewPlant;
+  const plant = Object.assign(new NewPlant(), { id, name, tag } satisfies Record<keyof NewPlant, unknown>);
   const faults = validateSync(plant).flatMap(({ constraints = {} }) => Object.values(constraints));
   if (faults.length > 0) throw invalidPlant(faults);
-  return plant as NewPlant;
+  return plant;
+}
+
+const INTEGER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** Those of the largest int64. */
+const MAX_DIGITS = 19;
+
+/** The integer of a JSON number; undefined if it is none, or too long. `5`, `5.0` and `50e-1` are the same integer. */
+function parseInteger(source: string): bigint | undefined {
+  if (/^-?\d{1,19}$/.test(source)) return BigInt(source);
+  const match = INTEGER.exec(source);
+  if (match === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return 0n;
+  // A loop, because the pattern /0+$/ takes quadratic time on a long run of zeros in the middle.
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+
+  // The size is checked before the zeros are added, so 1e999999999 costs nothing. An exponent that Number() rounds is
+  // out of range anyway.
+  const zeros = Number(exponent) - fraction.length + (digits.length - end);
+  if (zeros < 0 || end + zeros > MAX_DIGITS) return undefined;
+  return BigInt(`${sign}${digits.slice(0, end)}${'0'.repeat(zeros)}`);
 }
 
 export function isStorableText(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !value.includes('\0');
 }
 
+const [INT64_MIN, INT64_MAX] = [-(2n ** 63n), 2n ** 63n - 1n];
+
 function IsInt64(): PropertyDecorator {
   return ValidateBy({
     name: 'isInt64',
     validator: {
-      validate: isInt64,
+      validate: (value) => typeof value === 'bigint' && value >= INT64_MIN && value <= INT64_MAX,
       defaultMessage: (args) => {
         if (typeof args?.value === 'number')
           return `$property is the number ${args.value}, which may have been rounded; it must be a bigint, such as 1n`;

@@ -22,29 +22,26 @@ import {
   requestContext,
 } from '../http/request-context.js';
 import { sendJson } from '../http/send-json.js';
-import { isInt64 } from './int64.js';
 import { newPlantOf, PLANT_FIELDS } from './plant.dto.js';
 import { ApiCreatePlant } from './plants.openapi.js';
-import { PlantsOptions, type PlantsRouteOptions } from './plants.options.js';
+import { type RouteOptions, StoreOptions } from './plants.options.js';
 import { PlantsService } from './plants.service.js';
 
+/** What every store does for `POST /plants`. */
 @UseFilters(AllExceptionsFilter)
 @RequireScopes(CREATE_PLANTS)
 @ApiTags('Plants')
-@Controller('plants')
 export class PlantsController {
   constructor(
     private readonly plants: PlantsService,
-    private readonly options: PlantsOptions,
+    private readonly options: StoreOptions,
   ) {}
 
   // It reads the body and sends the answer itself: a host's pipes and interceptors would change what is promised.
-  @Post()
-  @HttpCode(200)
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
     const newPlant = newPlantOf(await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS));
-    // For metrics and logs. Until the service has checked it, the id may be any value of the body.
-    if (isInt64(newPlant.id)) requestContext(response).plantId = newPlant.id;
+    // For metrics and logs. The service checks the plant.
+    if (typeof newPlant.id === 'bigint') requestContext(response).plantId = newPlant.id;
     const [idempotencyKey, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
     if (others.length > 0) throw invalidIdempotencyKey('is repeated');
     const creator = this.options.createdBy(request as never);
@@ -56,10 +53,8 @@ export class PlantsController {
  * The controller of one store. A host may have several, each with a path, guards and a document of its own, and Nest
  * keeps such metadata on a class and its methods. `RouterModule` sets one path for all uses of a module's class.
  */
-export function controllerAt(path: string, options: PlantsRouteOptions): Type<PlantsController> {
+export function controllerAt(path: string, options: RouteOptions): Type<PlantsController> {
   const { version, guards, errorStatus, securityScheme, schemaPrefix } = options;
-  // The options were checked already. A mistake in that check would open the route to everybody.
-  if (guards === undefined) throw new TypeError('guards: is missing');
 
   @Controller({ path, ...(version !== undefined && { version }) })
   @UseGuards(...(typeof guards === 'string' ? [] : guards))

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { withTimeout } from '../database/connection.js';
 import { explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../database/database.errors.js';
 import { StorePool } from '../database/store-pool.js';
-import { DENIED_FUNCTION } from '../database/table-checks.js';
 import { COLUMNS, tableIn } from './plants.repository.js';
 
 const CHECK_TIMEOUT_MS = 2000;
@@ -13,14 +12,11 @@ const RIGHTS = Object.values(COLUMNS).flatMap(([column]) =>
 );
 /** It writes nothing. So a locked table or a full disk is seen by creates alone. */
 const PROBE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly",
-  ${RIGHTS.join(' AND ')} AS "hasRights",
-  CASE WHEN NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus'::name) THEN ${DENIED_FUNCTION} END
-    AS "deniedFunction"`;
+  ${RIGHTS.join(' AND ')} AS "hasRights"`;
 
 interface ProbeRow {
   readonly isReadOnly: boolean;
   readonly hasRights: boolean;
-  readonly deniedFunction: string | null;
 }
 
 /**
@@ -65,7 +61,5 @@ export class PlantsHealth {
       throw new Error(explainProbe(cause), { cause });
     });
     if (row?.hasRights !== true) throw new Error(LACKS_RIGHT);
-    if (row.deniedFunction !== null)
-      throw new Error(`the role may not execute a function that creates need, ${row.deniedFunction}: GRANT it`);
   }
 }

@@ -1,12 +1,4 @@
-import {
-  type DynamicModule,
-  Logger,
-  Module,
-  type NestModule,
-  type OnModuleInit,
-  Optional,
-  type Provider,
-} from '@nestjs/common';
+import { type DynamicModule, Logger, Module, type NestModule, type OnModuleInit, Optional } from '@nestjs/common';
 import { ApplicationConfig, ModuleRef } from '@nestjs/core';
 import { hasUrl } from '../database/database.options.js';
 import { HostPool } from '../database/host-pool.js';
@@ -21,16 +13,13 @@ import {
   PLANTS_MODULE,
   type PlantsModuleAsyncOptions,
   type PlantsModuleOptions,
-  PlantsOptions,
-  plantsOptionsOf,
-  PlantsRouteOptions,
+  RouteOptions,
   routeOptionsOf,
+  StoreOptions,
+  storeOptionsOf,
 } from './plants.options.js';
 import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
-
-/** Injection token of the options as given. Two stores differ in its value, so Nest makes two modules of them. */
-const GIVEN_OPTIONS = Symbol('GIVEN_OPTIONS');
 
 const NO_GLOBAL_GUARD =
   "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
@@ -66,11 +55,10 @@ const NO_GLOBAL_GUARD =
     PlantsHealth,
     WriteStatistics,
     PrismaService,
-    { provide: PlantsOptions, useFactory: plantsOptionsOf, inject: [GIVEN_OPTIONS] },
     {
       provide: StorePool,
-      useFactory: ({ database }: PlantsOptions) => (hasUrl(database) ? new UrlPool(database) : new HostPool(database)),
-      inject: [PlantsOptions],
+      useFactory: ({ database }: StoreOptions) => (hasUrl(database) ? new UrlPool(database) : new HostPool(database)),
+      inject: [StoreOptions],
     },
   ],
   // The last two are for the metrics of the service. Their classes are not public.
@@ -78,23 +66,36 @@ const NO_GLOBAL_GUARD =
 })
 export class PlantsModule implements NestModule, OnModuleInit {
   constructor(
-    private readonly route: PlantsRouteOptions,
+    private readonly route: RouteOptions,
     private readonly moduleRef: ModuleRef,
     @Optional() private readonly application: ApplicationConfig,
   ) {}
 
   /** A store with these options. @throws Error that names every fault; of some options, it comes at the start */
   static forRoot(options: PlantsModuleOptions): DynamicModule {
-    const { path, version, guards, imports, errorStatus, securityScheme, schemaPrefix, ...others } = Object(
-      options,
-    ) as PlantsModuleOptions;
-    const route = { path, version, guards, imports, errorStatus, securityScheme, schemaPrefix };
-    return storeAt(route, { provide: GIVEN_OPTIONS, useValue: others });
+    const { database, bodyLimit, writeQueueLimit, createdBy, ...route } = options;
+    const useFactory = () => ({ database, bodyLimit, writeQueueLimit, createdBy });
+    return PlantsModule.forRootAsync({ ...route, useFactory });
   }
 
   /** A store with the options that the factory returns. The options of the route stand next to the factory. */
-  static forRootAsync({ useFactory, inject = [], ...route }: PlantsModuleAsyncOptions): DynamicModule {
-    return storeAt(route, { provide: GIVEN_OPTIONS, useFactory, inject });
+  static forRootAsync({ useFactory, inject = [], ...given }: PlantsModuleAsyncOptions): DynamicModule {
+    const route = routeOptionsOf(given);
+    const storeOptions = async (...injected: unknown[]) => storeOptionsOf(await useFactory(...injected));
+    return {
+      module: PlantsModule,
+      imports: route.imports,
+      controllers: route.path === false ? [] : [controllerAt(route.path, route)],
+      providers: [
+        { provide: RouteOptions, useValue: route },
+        { provide: StoreOptions, useFactory: storeOptions, inject },
+        {
+          provide: ERROR_STATUS,
+          useFactory: ({ errorStatus = route.errorStatus }: StoreOptions) => errorStatus,
+          inject: [StoreOptions],
+        },
+      ],
+    };
   }
 
   /** Nest calls this before the store connects to the database. */
@@ -112,24 +113,6 @@ export class PlantsModule implements NestModule, OnModuleInit {
   }
 
   onModuleInit(): void {
-    assertNotRequestScoped(this.moduleRef, PlantsOptions, PLANTS_MODULE);
+    assertNotRequestScoped(this.moduleRef, StoreOptions, PLANTS_MODULE);
   }
-}
-
-function storeAt(given: object, options: Provider): DynamicModule {
-  const route = routeOptionsOf(given);
-  return {
-    module: PlantsModule,
-    imports: route.imports,
-    controllers: route.path === false ? [] : [controllerAt(route.path, route)],
-    providers: [
-      options,
-      { provide: PlantsRouteOptions, useValue: route },
-      {
-        provide: ERROR_STATUS,
-        useFactory: ({ errorStatus = route.errorStatus }: PlantsOptions) => errorStatus,
-        inject: [PlantsOptions],
-      },
-    ],
-  };
 }

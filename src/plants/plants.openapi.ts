@@ -50,7 +50,7 @@ class ErrorBody {
 }
 
 /** Tools send it: an empty key would be refused. */
-export const KEY_EXAMPLE = 'order-17';
+const KEY_EXAMPLE = 'order-17';
 
 /** What the server and the router of the service answer, and not the route of the store. */
 const NOT_OF_THE_ROUTE: readonly ErrorNumber[] = [40400, 40500, 40800, 43100];

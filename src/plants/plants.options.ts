@@ -20,7 +20,7 @@ export const MAX_WRITE_QUEUE_LIMIT = 1_000_000;
 export const ERROR_STATUSES = ['contract', 'semantic'] as const satisfies readonly ErrorStatus[];
 
 /** The options that the factory of `forRootAsync` returns. */
-export class PlantsOptions {
+export class StoreOptions {
   /** The database of the plants: `{ url }`, or the application's `{ pool }` of pg. */
   @IsObject()
   @ValidateNested()
@@ -43,7 +43,7 @@ export class PlantsOptions {
   createdBy: (request: never) => Creator | undefined = principalOf;
 }
 
-export type PlantsFactoryOptions = OptionsOf<PlantsOptions, 'database'>;
+type GivenStoreOptions = OptionsOf<StoreOptions, 'database'>;
 
 /**
  * Who may create plants:
@@ -51,10 +51,10 @@ export type PlantsFactoryOptions = OptionsOf<PlantsOptions, 'database'>;
  * - `'global'`: a global guard protects the route. The start checks only that there is one;
  * - `'none'`: everybody may create plants, unless a global guard forbids it. The start logs a warning.
  */
-export type PlantsGuards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
+type Guards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
 
 const GUARDS =
-  "an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
+  "must be an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
 
 function isGuards(value: unknown): boolean {
   return value === 'global' || value === 'none' || (Array.isArray(value) && value.length > 0 && value.every(isGuard));
@@ -66,23 +66,23 @@ function isGuard(value: unknown): boolean {
   return typeof value === 'function' && typeof prototype?.canActivate === 'function';
 }
 
-const A_PATH =
-  'parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false';
+const PATHS =
+  'must be parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false';
 const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
-export class PlantsRouteOptions {
+export class RouteOptions {
   /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
-  @Rule((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : `must be ${A_PATH}`))
+  @Rule((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : PATHS))
   path: string | false = 'plants';
   /** The `version` of `@Controller()`, with versioning enabled. @defaultValue that of the application */
   @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
-  @Rule((guards, { path }: PlantsRouteOptions) =>
-    isGuards(guards) || (path === false && guards === undefined) ? undefined : `must be ${GUARDS}`,
+  @Rule((guards, { path }: RouteOptions) =>
+    isGuards(guards) || (path === false && guards === undefined) ? undefined : GUARDS,
   )
-  guards?: PlantsGuards;
+  guards!: Guards;
   /** Modules that the guards need, such as `PlantsAuthModule.forRoot({ accessTokens })`. @defaultValue [] */
   @IsArray()
   imports: NonNullable<ModuleMetadata['imports']> = [];
@@ -98,24 +98,24 @@ export class PlantsRouteOptions {
   schemaPrefix = 'PlantStore';
 }
 
-export type PlantsModuleRouteOptions = Partial<Omit<PlantsRouteOptions, 'path' | 'guards'>> &
-  ({ path?: string; guards: PlantsGuards } | { path: false; guards?: PlantsGuards });
+type GivenRouteOptions = Partial<Omit<RouteOptions, 'path' | 'guards'>> &
+  ({ path?: string; guards: Guards } | { path: false; guards?: Guards });
 
 /** The options of `PlantsModule.forRoot`. `guards` is required unless `path` is `false`. */
-export type PlantsModuleOptions = PlantsFactoryOptions & PlantsModuleRouteOptions;
+export type PlantsModuleOptions = GivenStoreOptions & GivenRouteOptions;
 
 /** The options of `PlantsModule.forRootAsync`: a factory, and next to it the options of the route. */
-export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
-  Pick<FactoryProvider<PlantsFactoryOptions>, 'useFactory' | 'inject'>;
+export type PlantsModuleAsyncOptions = GivenRouteOptions &
+  Pick<FactoryProvider<GivenStoreOptions>, 'useFactory' | 'inject'>;
 
 /** Checks the options and adds the defaults. @throws OptionsError that names every fault */
-export function plantsOptionsOf(given: unknown): PlantsOptions {
-  const options = optionsOf(PlantsOptions, given);
+export function storeOptionsOf(given: unknown): StoreOptions {
+  const options = optionsOf(StoreOptions, given);
   options.database = databaseOptionsOf(options.database);
   return assertValid(options, PLANTS_MODULE);
 }
 
 /** Does the same for the options of the route. */
-export function routeOptionsOf(given: object): PlantsRouteOptions {
-  return assertValid(optionsOf(PlantsRouteOptions, given), PLANTS_MODULE);
+export function routeOptionsOf(given: object): RouteOptions {
+  return assertValid(optionsOf(RouteOptions, given), PLANTS_MODULE);
 }

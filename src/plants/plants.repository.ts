@@ -1,19 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
-import {
-  DatabaseOverloadedError,
-  DatabaseUnreachableError,
-  isRejectedForNow,
-  isUndecided,
-  InsertSkippedError,
-} from '../database/database.errors.js';
-import {
-  type ApiError,
-  overloaded,
-  storageTimeout,
-  storageUnavailable,
-  unforeseenFailure,
-} from '../errors/api-error.js';
+import { InsertSkippedError, isUndecided } from '../database/database.errors.js';
+import { unforeseenFailure } from '../errors/api-error.js';
 import type { Plant as PlantRow } from '../database/generated/client.js'; // made by: npm run prisma:generate
 import { PrismaService } from '../database/prisma.service.js';
 import { StorePool } from '../database/store-pool.js';
@@ -22,7 +10,6 @@ import type { RunInTransaction } from './host-transaction.js';
 
 /** A row of the table. The write id is unique for each create; null in a transaction of the host. */
 export type PlantRecord = Omit<PlantRow, 'createdAt'>;
-export type PlantTable = WriteTable<PlantRecord>;
 
 /** The part of the time limit that a statement with several plants may wait for a row lock. */
 const LOCK_SHARE = 0.2;
@@ -53,11 +40,11 @@ const STORED = FIELDS.map((field) => `${COLUMNS[field][0]}::${COLUMNS[field][1]}
 const WAL_BARRIER = `(SELECT pg_catalog.pg_logical_emit_message(true, 'plant-store'::text, ''::text)) AS barrier, `;
 
 /**
- * The table of the plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
+ * The statements on plants. Ids are sent and read as text, because a host may change how pg parses int8. Arguments have
  * exactly the types of the catalogue, so no function of another schema is called instead.
  */
 @Injectable()
-export class PlantsRepository implements PlantTable {
+export class PlantsRepository implements WriteTable<PlantRecord> {
   protected readonly table: string;
   protected readonly barrier: string = WAL_BARRIER;
   readonly shardOf: (plant: PlantRecord) => number = () => 0;
@@ -92,7 +79,7 @@ export class PlantsRepository implements PlantTable {
     // The cast to text comes first: some versions of Prisma use the type of the value, others that of the parameter.
     const found = `SELECT ${STORED} FROM ${this.table} WHERE id = $1::text::bigint`;
     const [row] = await run<StoredRow>(found, [String(record.id)]);
-    if (!row) throw storageApiError(new InsertSkippedError());
+    if (!row) throw unforeseenFailure(new InsertSkippedError());
     return recordOf(row);
   }
 
@@ -103,28 +90,21 @@ export class PlantsRepository implements PlantTable {
   /** Of several plants with the same id, only the first is inserted. */
   async insert(plants: readonly PlantRecord[]): Promise<string[]> {
     const [first] = plants;
+    // A text that is made once costs less than a template of Prisma, and PostgreSQL parses it once for each connection.
     const rows =
       first && plants.length === 1
-        ? await this.prisma.queryPrepared<WrittenRow>(this.insertOne, valuesOf(first))
-        : await this.prisma.queryPrepared<WrittenRow>(this.insertMany, listsOf(plants));
+        ? await this.prisma.$queryRawUnsafe<WrittenRow[]>(this.insertOne, ...valuesOf(first))
+        : await this.prisma.$queryRawUnsafe<WrittenRow[]>(this.insertMany, ...listsOf(plants));
     return rows.map(({ writeId }) => writeId);
   }
 
   async findExisting(plants: readonly PlantRecord[]): Promise<ReadonlyMap<bigint, PlantRecord>> {
-    const rows = await this.prisma.queryPrepared<StoredRow>(
+    const rows = await this.prisma.$queryRawUnsafe<StoredRow[]>(
       `SELECT ${STORED} FROM ${this.barrier}${this.table} WHERE id = ANY($1::bigint[])`,
-      [arrayOf(plants.map(({ id }) => id))],
+      arrayOf(plants.map(({ id }) => id)),
     );
     return new Map(rows.map(recordOf).map((record) => [record.id, record]));
   }
-}
-
-/** Maps a failed create to the answer. The answer says whether something may have been written. */
-export function storageApiError(error: unknown): ApiError {
-  if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
-  if (error instanceof DatabaseOverloadedError) return overloaded(error);
-  if (isUndecided(error)) return storageTimeout(error);
-  return isRejectedForNow(error) ? storageUnavailable(error) : unforeseenFailure(error);
 }
 
 export function tableIn(schema: string): string {

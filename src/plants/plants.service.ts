@@ -1,16 +1,31 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { MAX_PRINCIPAL_NAME_LENGTH } from '../auth/token-verifier.js';
+import {
+  DatabaseOverloadedError,
+  DatabaseUnreachableError,
+  isRejectedForNow,
+  isUndecided,
+} from '../database/database.errors.js';
 import { PrismaService } from '../database/prisma.service.js';
 import { StorePool } from '../database/store-pool.js';
 import { assertMayExecute, assertReadyForCreates } from '../database/table-checks.js';
-import { idempotencyKeyReused, invalidIdempotencyKey, plantExists } from '../errors/api-error.js';
+import {
+  type ApiError,
+  idempotencyKeyReused,
+  invalidIdempotencyKey,
+  overloaded,
+  plantExists,
+  storageTimeout,
+  storageUnavailable,
+  unforeseenFailure,
+} from '../errors/api-error.js';
 import { BatchWriter, WriteStatistics } from '../writer/batch-writer.js';
-import { CitusTable, findCitusShards } from './citus-table.js';
+import { CitusPlantsRepository, findCitusShards } from './citus-plants.repository.js';
 import { type HostTransaction, runIn } from './host-transaction.js';
 import { checkPlant, isStorableText, type NewPlant, type Plant, PLANT_FIELDS } from './plant.dto.js';
-import { type Creator, PlantsOptions } from './plants.options.js';
-import { type PlantRecord, PlantsRepository, storageApiError } from './plants.repository.js';
+import { type Creator, StoreOptions } from './plants.options.js';
+import { type PlantRecord, PlantsRepository } from './plants.repository.js';
 
 export const MAX_KEY_LENGTH = 255;
 
@@ -36,7 +51,7 @@ export class PlantsService implements OnModuleInit {
 
   /** @internal The declarations of hosts need no types of them. */
   constructor(
-    private readonly options: PlantsOptions,
+    private readonly options: StoreOptions,
     private readonly pool: StorePool,
     private readonly prisma: PrismaService,
     private readonly repository: PlantsRepository,
@@ -51,12 +66,13 @@ export class PlantsService implements OnModuleInit {
     const { options, pool } = this;
     await assertReadyForCreates(pool, options.database);
     const shards = await findCitusShards(pool);
-    if (shards.length === 0) await assertMayExecute(pool.execute);
-    const table = shards.length === 0 ? this.repository : new CitusTable(this.prisma, pool, shards);
+    const isDistributed = shards.length > 0;
+    if (!isDistributed) await assertMayExecute(pool.execute);
+    const repository = isDistributed ? new CitusPlantsRepository(this.prisma, pool, shards) : this.repository;
     // One connection is kept for the health check.
     const statements = Math.max(1, pool.size - 1);
     const limits = { statements, waiting: options.writeQueueLimit, timeout: pool.timeout };
-    this.writer = new BatchWriter(table, limits, this.statistics);
+    this.writer = new BatchWriter(repository, limits, this.statistics);
   }
 
   /**
@@ -94,14 +110,21 @@ export class PlantsService implements OnModuleInit {
     const about = { idempotencyKey, createdBy: creator?.name ?? null, writeId: (lastWriteId += 1n) };
     // A field that is absent becomes null in the row.
     const record = { id, ...answer, ...about } as PlantRecord;
-    if ('transaction' in options) {
-      const existing = await this.repository.createInTransaction(runIn(options.transaction), record);
-      if (existing) assertRepetition(record, existing);
-      return answer;
-    }
-    if (this.writer === undefined) throw new Error(NOT_STARTED);
-    await writeOrRecognise(this.writer, record);
+    const existing =
+      'transaction' in options
+        ? await this.repository.createInTransaction(runIn(options.transaction), record)
+        : await this.write(record);
+    if (existing) assertRepetition(record, existing);
     return answer;
+  }
+
+  private async write(record: PlantRecord): Promise<PlantRecord | undefined> {
+    if (this.writer === undefined) throw new Error(NOT_STARTED);
+    try {
+      return await this.writer.create(record);
+    } catch (error) {
+      throw storageApiError(error);
+    }
   }
 }
 
@@ -125,15 +148,12 @@ function assertCreator(creator: unknown): void {
   throw new TypeError(`creator: its name cannot be stored, should be ${right}; ${origin}`);
 }
 
-/** Resolves when the plant is durable. A repetition with the same key also resolves. @throws ApiError from 40901 on */
-export async function writeOrRecognise(writer: BatchWriter<PlantRecord>, record: PlantRecord): Promise<void> {
-  let existing: PlantRecord | undefined;
-  try {
-    existing = await writer.create(record);
-  } catch (error) {
-    throw storageApiError(error);
-  }
-  if (existing) assertRepetition(record, existing);
+/** Maps a failed create to the answer. The answer says whether something may have been written. */
+function storageApiError(error: unknown): ApiError {
+  if (error instanceof DatabaseUnreachableError) return storageUnavailable(error);
+  if (error instanceof DatabaseOverloadedError) return overloaded(error);
+  if (isUndecided(error)) return storageTimeout(error);
+  return isRejectedForNow(error) ? storageUnavailable(error) : unforeseenFailure(error);
 }
 
 /** The id is taken. Throws unless an earlier create of the same principal, with the same key, stored the same plant. */

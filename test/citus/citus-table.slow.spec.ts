@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { Migrator } from '../../src/index.js';
-import { hashInt8, CitusTable } from '../../src/plants/citus-table.js';
+import { CitusPlantsRepository, hashInt8 } from '../../src/plants/citus-plants.repository.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
 
@@ -18,7 +18,7 @@ const STAND_IN_CITUS = `SET allow_system_table_mods = on;
   INSERT INTO pg_dist_shard
     SELECT 'public.plants', (-2147483648 + shard::bigint * 1073741824)::text FROM generate_series(0, 3) AS shard`;
 
-describe(CitusTable.name, () => {
+describe(CitusPlantsRepository.name, () => {
   let database: TestDatabase;
   let store: Store;
 

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hashInt8 } from '../../src/plants/citus-table.js';
+import { hashInt8 } from '../../src/plants/citus-plants.repository.js';
 import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describePlants } from '../contract/plants.js';

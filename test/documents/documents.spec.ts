@@ -12,7 +12,7 @@ import { ISSUED_TOKEN, makeToken } from '../../src/auth/token-format.js';
 import { MigratorSettings } from '../../src/database/database.options.js';
 import { ERROR_CATALOGUE } from '../../src/errors/error-catalogue.js';
 import { PLANT_FIELDS } from '../../src/plants/plant.dto.js';
-import { PlantsOptions, PlantsRouteOptions } from '../../src/plants/plants.options.js';
+import { RouteOptions, StoreOptions } from '../../src/plants/plants.options.js';
 import { COLUMNS } from '../../src/plants/plants.repository.js';
 import { blocksIn, linksIn, PAGES, read, ROOT, withoutCode } from '../support/documents/documents.js';
 import { endServer, portOf } from '../support/http/free-port.js';
@@ -71,7 +71,7 @@ describe('Pages', () => {
   });
 
   it.each([
-    ['PlantsModule', Object.assign({}, new PlantsOptions(), new PlantsRouteOptions())],
+    ['PlantsModule', Object.assign({}, new StoreOptions(), new RouteOptions())],
     ['PlantsAuthModule', new PlantsAuthOptions()],
     ['Migrator', new MigratorSettings()],
   ])('should list every option of %s, with the default of the code', (name, options) => {

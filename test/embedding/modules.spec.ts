@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DynamicModule, Injectable, Module, type ModuleMetadata, Scope } from '@nestjs/common';
-import { APP_GUARD, LazyModuleLoader, NestFactory, REQUEST } from '@nestjs/core';
+import { type DynamicModule, type ModuleMetadata, Scope } from '@nestjs/common';
+import { APP_GUARD, REQUEST } from '@nestjs/core';
 import { PassportModule, PassportStrategy } from '@nestjs/passport';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -15,14 +15,13 @@ import {
   PlantsService,
   RequireScopes,
 } from '../../src/index.js';
-import { plantsOptionsOf, PlantsRouteOptions } from '../../src/plants/plants.options.js';
+import { storeOptionsOf } from '../../src/plants/plants.options.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
 import { guardedBy, Host } from '../support/host/host.js';
 import { TOKEN } from '../support/http/request.js';
 
 const PLANT = '{"id": 9007199254740993, "name": "Rose"}';
-const ROSE = { id: 1n, name: 'Rose' };
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -75,9 +74,6 @@ describe('the guards of a store', () => {
   });
 });
 
-@Module({})
-class EmptyModule {}
-
 describe('a module that cannot work', () => {
   const useFactory = () => ({ database: { url: database.url } });
   const ofRequest = { inject: [REQUEST] };
@@ -91,36 +87,9 @@ describe('a module that cannot work', () => {
   ])('should keep the application from starting, with the reason: %s', async (_, moduleOf, reason) => {
     await expect(Host.start({ imports: [moduleOf()] })).rejects.toThrow(reason);
   });
-
-  it('should fail with the first plant if it is loaded lazily', async () => {
-    const context = await NestFactory.createApplicationContext(EmptyModule, { logger: false });
-    const loaded = await context.get(LazyModuleLoader).load(() => storeWith({ path: false }));
-    const creating = loaded.get(PlantsService).create(ROSE);
-    await expect(creating).rejects.toThrow(/^The store has not started\. .*loaded lazily: import PlantsModule/);
-    await context.close();
-  });
 });
 
 describe('several modules', () => {
-  it('should share the store whose value they import, without HTTP, which closes twice', async () => {
-    @Injectable()
-    class Nursery {
-      constructor(readonly plants: PlantsService) {}
-    }
-    const store = storeWith(guardedBy(TOKEN));
-    @Module({ imports: [store], providers: [Nursery] })
-    class GardenModule {}
-    @Module({ imports: [GardenModule, store], providers: [Nursery] })
-    class HostModule {}
-    const context = await NestFactory.createApplicationContext(HostModule, { logger: false });
-    const { plants } = context.select(HostModule).get(Nursery);
-    expect(context.select(GardenModule).get(Nursery).plants).toBe(plants);
-    expect(await plants.create(ROSE)).toEqual({ name: 'Rose' });
-    expect(await stored()).toEqual([{ id: '1', created_by: null }]);
-    await Promise.all([context.close(), context.close()]);
-    await context.close();
-  });
-
   it('should keep no process alive that nobody closes and that has nothing else to do', async () => {
     const code = `import 'reflect-metadata';
       import { NestFactory } from '@nestjs/core';
@@ -184,39 +153,35 @@ function faultsOf(owner: string, use: () => unknown): string[] {
   }
 }
 
-/** Those of the route are refused before the application starts, the others at the start. */
-const faultsIn = (given: object): string[] => {
-  const isOfRoute = Object.keys(given).some((name) => name in new PlantsRouteOptions());
-  const useRoute = (): unknown => PlantsModule.forRoot({ database: { url }, guards: 'none', ...given } as never);
-  return faultsOf(PlantsModule.name, isOfRoute ? useRoute : () => plantsOptionsOf({ database: { url }, ...given }));
-};
+const routeFaults = (given: object): string[] =>
+  faultsOf(PlantsModule.name, () => PlantsModule.forRoot({ database: { url }, guards: 'none', ...given } as never));
+/** They are refused at the start. */
+const storeFaults = (given: object): string[] =>
+  faultsOf(PlantsModule.name, () => storeOptionsOf({ database: { url }, ...given }));
 
 describe(PlantsModule.name, () => {
   it.each<[name: string, right: string, ...wrong: unknown[]]>([
-    ['path', 'must be parts made of letters', '', '/', 'a//b', 'a/..', 'garden/:id', '*all', ['a', 'b'], null, true],
-    ['guards', 'must be an array of guard classes, such as [BearerAuthGuard]; ', null, [], 'Global', Guard],
-    ['guards', 'must be an array of guard classes', [() => true], [new Guard()], [Guard, Object], ['none'], undefined],
+    ['path', 'must be parts made of letters', '', 'a//b', 'a/..', 'garden/:id', '*all', ['a', 'b'], null, true],
+    ['guards', 'must be an array of guard classes, such as [BearerAuthGuard]; ', null, [], 'Global', Guard, undefined],
+    ['guards', 'must be an array of guard classes', [() => true], [new Guard()], [Guard, Object], ['none']],
     ['securityScheme', 'must match ', '', false],
-    ['bodyLimit', 'must not be greater than 1048576', 1_048_577],
-    ['createdBy', 'must be an instance of Function', ''],
-    ['database', 'must be an object', url, [url], undefined],
     ['property bodylimit', 'should not exist', 5],
-  ])('should refuse another %s: it %s', (name, right, ...wrong) => {
+  ])('should refuse another %s of the route: it %s', (name, right, ...wrong) => {
     for (const value of wrong)
-      expect(faultsIn({ [name.replace('property ', '')]: value })[0]).toMatch(`${name} ${right}`);
+      expect(routeFaults({ [name.replace('property ', '')]: value })[0]).toMatch(`${name} ${right}`);
   });
 
-  it.each<[what: string, database: object, ...faults: string[]]>([
-    ['no URL', {}, 'url must be a PostgreSQL URL such as postgresql://user@host:5432/plants'],
-    ['two sources', { url, pool }, 'property pool should not exist'],
-    ['two passwords', { url, password: 'hidden' }, 'url holds a password other than the one given separately'],
-    ['no pool', { pool: {}, timeout: 86_400_001 }, 'pool must be a Pool', 'timeout must not be greater than 86400000'],
-  ])('should tell all that is wrong with a database, and no secret: %s', (_, database, ...faults) => {
-    const found = faultsIn({ database });
-    expect(found.sort()).toEqual(
-      faults.sort().map((fault) => expect.stringContaining(`database: ${fault}`) as unknown),
-    );
-    expect(found.join()).not.toMatch(/secret|hidden|gardener/);
+  it('should refuse other options of the store, and repeat no secret', () => {
+    const limits = { bodyLimit: 1_048_577, createdBy: '' };
+    const faults = ['bodyLimit must not be greater than 1048576', 'createdBy must be an instance of Function'];
+    expect(storeFaults(limits)).toEqual(faults);
+    for (const database of [url, [url], undefined])
+      expect(storeFaults({ database })[0]).toMatch('database must be an object');
+    expect(storeFaults({ database: { url, pool } })).toEqual(['database: property pool should not exist']);
+    const [one, other] = storeFaults({ database: { pool: {}, timeout: 86_400_001 } });
+    expect(one).toMatch('database: pool must be a Pool');
+    expect(other).toMatch('database: timeout must not be greater than 86400000');
+    expect(storeFaults({ database: { url, password: 'hidden' } }).join()).not.toMatch(/secret|hidden|gardener/);
   });
 });
 

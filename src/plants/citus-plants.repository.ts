@@ -22,7 +22,7 @@ const SHARDS = 'pg_dist_shard WHERE logicalrelid::oid = to_regclass($1::text)::o
  * The statements for a table that Citus distributes: each is for one shard, whose node commits it alone. The shards are
  * read at the start. If they are split or merged later, statements are only slower.
  */
-export class CitusTable extends PlantsRepository {
+export class CitusPlantsRepository extends PlantsRepository {
   /** The node makes a plant durable before it shows it. */
   protected override readonly barrier = '';
 
@@ -54,9 +54,9 @@ export class CitusTable extends PlantsRepository {
     while (sorted.length < size) sorted.push(shortest);
     const values = sorted.flatMap(valuesOf);
     const rows = sorted.map((_, row) => `(${placeholders((row * values.length) / size)})`).join(', ');
-    const stored = await this.prisma.queryPrepared<WrittenRow>(
+    const stored = await this.prisma.$queryRawUnsafe<WrittenRow[]>(
       `INSERT INTO ${this.table} (${COLUMN_NAMES}) VALUES ${rows} ${ON_CONFLICT}`,
-      values,
+      ...values,
     );
     return stored.map(({ writeId }) => writeId);
   }

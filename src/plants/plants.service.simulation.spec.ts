@@ -9,10 +9,10 @@ import {
   isUndecided,
 } from '../database/database.errors.js';
 import type { ApiError } from '../errors/api-error.js';
-import { CitusTable } from '../plants/citus-table.js';
-import type { PlantRecord, PlantTable } from '../plants/plants.repository.js';
-import { writeOrRecognise } from '../plants/plants.service.js';
-import { BatchWriter, WriteStatistics } from './batch-writer.js';
+import { BatchWriter, WriteStatistics, type WriteTable } from '../writer/batch-writer.js';
+import { CitusPlantsRepository } from './citus-plants.repository.js';
+import type { PlantRecord } from './plants.repository.js';
+import { PlantsService } from './plants.service.js';
 
 declare const SIMULATION_SEEDS: number | string;
 
@@ -34,16 +34,16 @@ interface Outcome {
   readonly commitAfter?: number;
 }
 
-/** A database in which everything goes wrong that can. It writes down each promise that the writer does not keep. */
-class World implements PlantTable {
+/** A database in which everything goes wrong that can. It writes down each promise that is broken. */
+class World implements WriteTable<PlantRecord> {
   readonly isSharded: boolean;
   readonly time = new SimulatedTime();
   readonly rows = new Map<bigint, { readonly plant: PlantRecord; isDurable: boolean }>();
-  readonly faults: string[] = [];
+  readonly violations: string[] = [];
   /** Of each create by its write id. */
   readonly deadlines = new Map<bigint, number>();
   inFlight = 0;
-  private readonly ofShards = new CitusTable({} as never, { schema: 'public' } as never, SHARDS);
+  private readonly ofShards = new CitusPlantsRepository({} as never, { schema: 'public' } as never, SHARDS);
   /** Until then there is no connection, nothing may be written, or no standby confirms a commit. */
   private awayUntil = 0;
   private readOnlyUntil = 0;
@@ -77,7 +77,10 @@ class World implements PlantTable {
     const commit = (): void => {
       for (const plant of plants) {
         if (plant.name === 'left out' || this.rows.has(plant.id)) continue;
-        this.rows.set(plant.id, { plant, isDurable: !(outcome.error instanceof DatabaseTimeoutError) });
+        this.rows.set(plant.id, {
+          plant: { ...plant, tag: null },
+          isDurable: !(outcome.error instanceof DatabaseTimeoutError),
+        });
         stored.push(String(plant.writeId));
       }
     };
@@ -130,9 +133,10 @@ class World implements PlantTable {
   private call<T>(what: string, plants: readonly PlantRecord[], outcome: Outcome, result: () => T): Promise<T> {
     const { time } = this;
     for (const { id, writeId } of plants)
-      if ((this.deadlines.get(writeId ?? 0n) ?? 0) < time.now) this.faults.push(`${what} of ${id} after its deadline`);
+      if ((this.deadlines.get(writeId ?? 0n) ?? 0) < time.now)
+        this.violations.push(`${what} of ${id} after its deadline`);
     this.inFlight += 1;
-    if (this.inFlight > this.maxInFlight) this.faults.push(`${this.inFlight} statements in flight`);
+    if (this.inFlight > this.maxInFlight) this.violations.push(`${this.inFlight} statements in flight`);
     const { wait, error } = outcome;
     return new Promise((resolve, reject) => {
       time.after(wait, () => {
@@ -144,9 +148,7 @@ class World implements PlantTable {
   }
 }
 
-let nextWriteId = 0n;
-
-/** How often each answer was given in all worlds: a writer that refuses everything would keep its promises too. */
+/** How often each answer was given in all worlds: a service that refuses everything would keep its promises too. */
 const given = new Map<number, number>();
 
 /** Creates plants in such a world. Returns what went wrong. */
@@ -154,10 +156,14 @@ async function simulate(seed: number): Promise<string[]> {
   const random = randomOf(seed);
   const statements = 1 + Math.floor(random() * 9);
   const world = new World(random, statements, random() * 0.6);
-  const { time, rows, faults } = world;
+  const { time, rows, violations } = world;
   const statistics = new WriteStatistics();
   const limits = { statements, waiting: 5 + Math.floor(random() * 40), timeout: TIMEOUT };
   const writer = new BatchWriter(world, limits, statistics);
+  let last: PlantRecord | undefined;
+  const write = (record: PlantRecord): Promise<PlantRecord | undefined> => writer.create((last = record));
+  const plants = new PlantsService({} as never, {} as never, {} as never, {} as never, statistics);
+  Object.assign(plants, { writer: { create: write } });
   const ids = 1 + Math.floor(random() * 40);
   const count = 1 + Math.floor(random() * 40);
   const answers: { readonly id: bigint; readonly writeId: bigint; readonly error: number }[] = [];
@@ -165,51 +171,53 @@ async function simulate(seed: number): Promise<string[]> {
   const create = async (): Promise<void> => {
     const id = BigInt(Math.floor(random() * ids));
     const name = ['Rose', 'Tulip', 'bad', 'left out'][world.pick(20, 5, 1, 1)] ?? '';
-    const idempotencyKey = ['a', 'b', null][world.pick(2, 1, 3)] ?? null;
-    const writeId = (nextWriteId += 1n);
-    const fault = (text: string): void => void faults.push(`${id} ${name} ${String(idempotencyKey)}: ${text}`);
+    const idempotencyKey = ['a', 'b', undefined][world.pick(2, 1, 3)];
+    const violation = (text: string): void => void violations.push(`${id} ${name} ${idempotencyKey ?? ''}: ${text}`);
     const deadline = time.now + TIMEOUT;
+    const creating = plants.create({ id, name }, { idempotencyKey });
+    const { writeId } = last as { writeId: bigint };
     world.deadlines.set(writeId, deadline);
-    const record = { id, name, tag: null, idempotencyKey, createdBy: null, writeId } as PlantRecord;
-    const creating = writeOrRecognise(writer, record);
-    const failure = (await creating.catch((error: unknown) => error)) as ApiError | undefined;
+    const failure = await creating.then(
+      () => undefined,
+      (error: unknown) => error as ApiError,
+    );
     const error = failure?.error ?? 0;
     answers.push({ id, writeId, error });
     given.set(error, (given.get(error) ?? 0) + 1);
-    if (time.now > deadline + 500) fault(`answered ${time.now - deadline} ms late`);
+    if (time.now > deadline + 500) violation(`answered ${time.now - deadline} ms late`);
     const row = rows.get(id);
     const isOwn = row?.plant.writeId === writeId;
-    const isSame = row?.plant.idempotencyKey === idempotencyKey && idempotencyKey !== null;
-    if (error === 0 && !row?.isDurable) fault('200, and not durable');
-    if (error === 0 && !isOwn && !(isSame && row.plant.name === name)) fault('200, and another plant is stored');
-    if (error === 40901 && (!row || isSame)) fault('40901, and no other plant');
-    if (error === 40902 && !(isSame && row.plant.name !== name)) fault('40902, and no such plant');
-    if (!ANSWERS.includes(error)) fault(`answered ${String(failure)}`);
+    const isSame = idempotencyKey !== undefined && row?.plant.idempotencyKey === idempotencyKey;
+    if (error === 0 && !row?.isDurable) violation('200, and not durable');
+    if (error === 0 && !isOwn && !(isSame && row.plant.name === name)) violation('200, and another plant is stored');
+    if (error === 40901 && (!row || isSame)) violation('40901, and no other plant');
+    if (error === 40902 && !(isSame && row.plant.name !== name)) violation('40902, and no such plant');
+    if (!ANSWERS.includes(error)) violation(`answered ${String(failure)}`);
     if (error === 50000 && !['bad', 'left out'].includes(name) && !String(failure?.cause).includes('42P01'))
-      fault(`50000: ${String(failure?.cause)}`);
+      violation(`50000: ${String(failure?.cause)}`);
   };
 
   const spread = random() < 0.3 ? 5 : 1.5 * TIMEOUT;
   const begin = (): void => {
     for (let left = count; left > 0; left -= 1) time.after(random() * spread, () => void create());
   };
-  if ((await time.run(begin, MAX_EVENTS)) === MAX_EVENTS) faults.push('it does not end');
+  if ((await time.run(begin, MAX_EVENTS)) === MAX_EVENTS) violations.push('it does not end');
   for (const { id, writeId, error } of answers)
     if (rows.get(id)?.plant.writeId === writeId && ![0, 50400].includes(error))
-      faults.push(`${id} ${error}, and stored`);
-  if (answers.length !== count) faults.push(`${count - answers.length} creates have no answer`);
-  if (statistics.countWaiting() + statistics.inFlight + world.inFlight !== 0) faults.push('something waits');
-  return faults;
+      violations.push(`${id} ${error}, and stored`);
+  if (answers.length !== count) violations.push(`${count - answers.length} creates have no answer`);
+  if (statistics.countWaiting() + statistics.inFlight + world.inFlight !== 0) violations.push('something waits');
+  return violations;
 }
 
-describe(BatchWriter.name, () => {
+describe(PlantsService.name, () => {
   it('should keep its promises, whatever the database does', async () => {
     Logger.overrideLogger(false);
     // Nobody reads where the errors come from, and it takes a third of the time.
     Error.stackTraceLimit = 0;
     for (const seed of seedsOf(Number(SIMULATION_SEEDS))) {
-      const faults = await simulate(seed);
-      if (faults.length > 0) expect({ seed, faults }).toEqual({ seed, faults: [] });
+      const violations = await simulate(seed);
+      if (violations.length > 0) expect({ seed, violations }).toEqual({ seed, violations: [] });
     }
     expect([...given.keys()].sort((one, other) => one - other)).toEqual(ANSWERS);
     const all = [...given.values()].reduce((sum, count) => sum + count, 0);
