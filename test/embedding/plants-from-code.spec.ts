@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type BadRequestException, ValidationPipe } from '@nestjs/common';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { PrismaClient } from '../../src/database/generated/client.js';
-import { type ApiError, type HostTransaction, Migrator, NewPlant, PlantsService } from '../../src/index.js';
-import { PLANT_FIELDS } from '../../src/plants/plant.dto.js';
+import { type ApiError, type HostTransaction, Migrator, PlantsService } from '../../src/index.js';
 import { createTestDatabase, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 
@@ -94,8 +92,6 @@ describe('a plant in a transaction of the host', () => {
   });
 });
 
-const INTEGER = 'it must be an integer from -9223372036854775808 to 9223372036854775807';
-
 // What a request may hold is in the contract.
 describe('a plant that code gives', () => {
   const failureOf = async (plant: unknown, options = {}): Promise<ApiError> => {
@@ -104,21 +100,11 @@ describe('a plant that code gives', () => {
     return failure as ApiError;
   };
 
-  it.each<[what: string, given: unknown, faults: string]>([
-    ['a null', { ...ROSE, tag: null }, 'tag is null; it must be a string, or leave it out'],
-    [
-      'a number',
-      { ...ROSE, id: 5 },
-      'id is the number 5, which may have been rounded; it must be a bigint, such as 1n',
-    ],
-    [
-      'a large id',
-      { id: 2n ** 63n, name: 7n },
-      `id is 9223372036854775808; ${INTEGER}. name is 7; it must be a string`,
-    ],
-  ])('should be refused with all that is wrong with it, and not be stored: %s', async (_, given, faults) => {
-    const { error, message } = await failureOf(given);
-    expect([error, message]).toEqual([40003, `This is not a plant: ${faults}.`]);
+  it('should be refused with all that is wrong with it, and not be stored', async () => {
+    const { error, message } = await failureOf({ id: 5, name: 7n, tag: null });
+    const ofId = 'id is the number 5, which may have been rounded; it must be a bigint, such as 1n';
+    const others = 'name is 7; it must be a string. tag is null; it must be a string, or leave it out';
+    expect([error, message]).toEqual([40003, `This is not a plant: ${ofId}. ${others}.`]);
   });
 
   it('should be refused with a key or a creator that cannot be stored', async () => {
@@ -127,15 +113,5 @@ describe('a plant that code gives', () => {
     const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
     for (const creator of [...named, 'import', null])
       expect(await failureOf(ROSE, { creator })).toMatchObject({ name: TypeError.name, message });
-  });
-
-  it('should have a rule for every field, and the same faults for the ValidationPipe of a host', async () => {
-    expect(Object.keys(new NewPlant())).toEqual(PLANT_FIELDS);
-    const given = { id: 2 ** 53, name: '\ud800\0', tag: [{}] };
-    const validating = new ValidationPipe().transform(given, { type: 'body', metatype: NewPlant });
-    const failure: unknown = await validating.catch((error: unknown) => error);
-    const { message } = (failure as BadRequestException).getResponse() as { message: string[] };
-    expect(message.length).toBe(3);
-    expect(await failureOf(given)).toMatchObject({ message: `This is not a plant: ${message.join('. ')}.` });
   });
 });

@@ -82,9 +82,6 @@ describe('Creates that come together', () => {
     const answers = plants.map(({ name, tag }) => JSON.stringify({ name, tag: tag ?? undefined }));
     expect((await createTogether(store, STATEMENTS, creates)).map(({ body }) => body)).toEqual(answers.toReversed());
     expect(await stored()).toEqual(plants);
-    // In the order of their ids, so that no two statements wait for each other in a circle.
-    const inserted = await database.query<{ id: string }>('SELECT id FROM plants ORDER BY ctid');
-    expect(inserted.map(({ id }) => id)).toEqual(plants.map(({ id }) => id));
     // Rows that one transaction has inserted have one xmin.
     expect(await database.query('SELECT DISTINCT xmin::text FROM plants')).toHaveLength(1);
   });
