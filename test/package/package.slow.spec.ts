@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile, cp } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile, cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { publint } from 'publint';
 import ts from 'typescript';
-import { blocksIn, linksIn, read, ROOT } from '../support/documents/documents.js';
+import { blocksIn, linksIn, ROOT } from '../support/documents/documents.js';
 import { expectCreated } from '../contract/contract-target.js';
 import { INSTALL_LIMIT_MS, run, startProgram } from '../packed/packed-host.js';
 import { TOKEN } from '../support/http/request.js';
@@ -46,14 +46,12 @@ describe('The package', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('should hold the build, the pages and what an operator installs, and nothing else', async () => {
+  it('should hold the build, the pages and what an operator installs, and nothing else', () => {
     const packed = files.map((file) => relative(join(folder, 'package'), file));
     const others = packed.filter((file) => !/^(?:dist|deploy|docs|examples)\//.test(file));
     const pages = ['CHANGELOG.md', 'CONTRIBUTING.md', 'README.md', 'SECURITY.md', 'bench/README.md'];
     expect(others.sort()).toEqual([...pages, '.env.example', 'LICENSE', 'openapi.json', 'package.json'].sort());
     expect(packed.filter((file) => /\.spec\.|node_modules|^examples\/.*\/(?:dist|generated)\//.test(file))).toEqual([]);
-    expect(packed.length).toBeLessThanOrEqual(380);
-    expect((await stat(tarball)).size).toBeLessThan(330_000);
   });
 
   it('should have pages whose links lead to what it holds', async () => {
@@ -67,16 +65,6 @@ describe('The package', () => {
     expect((await publint({ pack, strict: true })).messages).toEqual([]);
     const attw = join(ROOT, 'node_modules/@arethetypeswrong/cli/dist/index.js');
     await run(ROOT, `node ${attw} ${tarball} --profile strict`);
-  });
-
-  it('should declare every package that the code imports', async () => {
-    const { dependencies, peerDependencies } = JSON.parse(read('package.json')) as Record<string, object>;
-    const imported = new Set<string>();
-    for (const file of files.filter((name) => /\/dist\/(?!cjs).*\.js$/.test(name)))
-      for (const { fileName } of ts.preProcessFile(await readFile(file, 'utf8')).importedFiles)
-        if (!/^(?:\.|node:)/.test(fileName)) imported.add(/^(?:@[^/]+\/)?[^/]+/.exec(fileName)?.[0] ?? '');
-    expect(Object.keys({ ...dependencies, ...peerDependencies })).toEqual(expect.arrayContaining([...imported]));
-    expect(imported.size).toBeGreaterThan(10);
   });
 
   it('should export the names of the design and nothing else, and compile in each example of docstrings and pages', async () => {
@@ -109,10 +97,6 @@ describe('The package', () => {
   });
 });
 
-interface Lock {
-  packages: Record<string, { version: string }>;
-}
-
 describe('npm run install:prod', () => {
   let folder: string;
   const read = (file: string): Promise<string> => readFile(join(folder, file), 'utf8');
@@ -125,15 +109,11 @@ describe('npm run install:prod', () => {
   }, INSTALL_LIMIT_MS);
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('should install the locked versions of what the service needs, and nothing of development', async () => {
-    const installed = JSON.parse(await read('node_modules/.package-lock.json')) as Lock;
-    const locked = JSON.parse(await read('package-lock.json')) as Lock;
-    for (const [path, { version }] of Object.entries(installed.packages))
-      expect([path, version]).toEqual([path, locked.packages[path]?.version]);
+  it('should install nothing of development, and change no file', async () => {
     const { devDependencies } = JSON.parse(await read('package.json')) as { devDependencies: object };
     const folders = await readdir(join(folder, 'node_modules'));
-    const development = Object.keys(devDependencies).filter((name) => folders.includes(name));
-    expect(development).toEqual(['express']);
+    // @nestjs/platform-express needs it.
+    expect(Object.keys(devDependencies).filter((name) => folders.includes(name))).toEqual(['express']);
     for (const file of ['package.json', 'package-lock.json'])
       expect(await read(file)).toBe(await readFile(join(ROOT, file), 'utf8'));
   });

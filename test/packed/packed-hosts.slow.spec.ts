@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { copyFile, cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeGuestContract } from '../contract/describe-contract.js';
-import { expectCreated, runningTarget } from '../contract/contract-target.js';
+import { runningTarget } from '../contract/contract-target.js';
 import { describeTakenIds } from '../contract/plants.js';
 import { createTestDatabase } from '../support/database/test-database.js';
 import { ROOT } from '../support/documents/documents.js';
 import { PLATFORMS } from '../support/host/host.js';
-import { expectRefusal } from '../support/http/request.js';
 import { PlantStoreProcess } from '../support/service/process.js';
 import * as packed from './packed-host.js';
 
@@ -138,16 +137,6 @@ describe('a host on Nest 12, without Express', () => {
       return packed.startProgram(host.path('../host.cjs'), '/api/v1', { variables: { PLATFORM: 'fastify' } });
     };
     describeTakenIds(runningTarget(start));
-  });
-
-  it('should work as an ES module beside a copy of the store that is loaded as CommonJS', async () => {
-    const options = { variables: { PLATFORM: 'fastify' } };
-    const both = await packed.startProgram(host.path('dist/two-copies.mjs'), '/api', options);
-    const refused = await both.post('{"id": 1, "name": "Rose"}', { Authorization: 'Bearer wrong-token-of-nobody' });
-    expectRefusal(refused, 40101, 'contract');
-    expectCreated(await both.post('{"id": 1, "name": "Rose"}'), { name: 'Rose' });
-    expect(await both.database.query('SELECT created_by FROM plants')).toEqual([{ created_by: 'static' }]);
-    await both.stop();
   });
 
   it('should issue tokens by the command line, and be told what serve needs in addition', async () => {

@@ -33,11 +33,7 @@ describe('a host with other libraries', () => {
 
   it('should do in its tests in Vitest what the recipes say', async () => {
     const database = await createTestDatabase({ migrated: false });
-    const { hostname, port, username, password, pathname } = new URL(database.url);
-    const address = { DATABASE_HOST: hostname, DATABASE_PORT: port, DATABASE_NAME: pathname.slice(1) };
-    const account = { DATABASE_USER: username, DATABASE_PASSWORD: decodeURIComponent(password) };
-    const variables = { DATABASE_URL: database.url, ...address, ...account };
-    await run('vitest run src', variables).finally(() => database.drop());
+    await run('vitest run src', { DATABASE_URL: database.url }).finally(() => database.drop());
   });
 
   it.each(['main.cjs', 'main.js'])('should create plants, and show them to OpenTelemetry: %s', async (program) => {

@@ -2,7 +2,6 @@ import { type INestApplication, Module } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import express from 'express';
 import express4 from 'express4';
 import fastifyRawBody from 'fastify-raw-body';
 import { PlantsModule } from 'plant-store';
@@ -16,15 +15,13 @@ const logger = { log: ignore, warn: ignore, error: (...texts: string[]) => error
 const create = (options: object, adapter: AbstractHttpAdapter): Promise<INestApplication> =>
   NestFactory.create(HostModule, adapter, { logger, abortOnError: false, ...options });
 
-const onExpress = (options: object, application: express.Express): Promise<INestApplication> =>
-  create(options, new ExpressAdapter(application.get('/before', (_, response) => void response.send('before Nest'))));
 const verify = (request: object, _response: object, rawBody: Buffer) => Object.assign(request, { rawBody });
 const parser = express4.json({ verify });
 
-async function onFastify(options: object, plugin?: object): Promise<INestApplication> {
+async function onFastify(plugin: object): Promise<INestApplication> {
   const adapter = new FastifyAdapter();
-  const app = await create(options, adapter);
-  if (plugin) await adapter.register(fastifyRawBody as never, plugin);
+  const app = await create(BY_STORE, adapter);
+  await adapter.register(fastifyRawBody as never, plugin);
   return app;
 }
 
@@ -36,12 +33,10 @@ describe('the store on an unusual platform', () => {
   let id = 1;
 
   it.each<[platform: string, start: () => Promise<INestApplication>, answer: object, advice?: string]>([
-    ['Express 5 with a route before Nest', () => onExpress({ rawBody: true }, express()), CREATED],
-    ['Express 4 with a route before Nest', () => onExpress(BY_STORE, express4()), CREATED],
-    ['Express 4 with a parser that keeps the bytes', () => onExpress(BY_STORE, express4().use(parser)), CREATED],
-    ['Fastify without rawBody', () => onFastify(BY_STORE), REFUSED, 'rawBody: true'],
-    ['fastify-raw-body', () => onFastify(BY_STORE, { global: true, encoding: false }), CREATED],
-    ['fastify-raw-body, as text', () => onFastify(BY_STORE, { global: true }), REFUSED, 'encoding: false'],
+    ['Express 4', () => create(BY_STORE, new ExpressAdapter(express4())), CREATED],
+    ['a parser that keeps the bytes', () => create(BY_STORE, new ExpressAdapter(express4().use(parser))), CREATED],
+    ['fastify-raw-body', () => onFastify({ global: true, encoding: false }), CREATED],
+    ['fastify-raw-body, as text', () => onFastify({ global: true }), REFUSED, 'encoding: false'],
   ])('should create plants, or say what does: %s', async (_, start, answer, advice = '') => {
     errors.length = 0;
     const app = await start();
