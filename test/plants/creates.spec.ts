@@ -1,13 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
-import {
-  expectRefusal,
-  postHead,
-  RawConnection,
-  type RawResponse,
-  type RequestHeaders,
-} from '../support/http/request.js';
+import { expectRefusal, type RawResponse, type RequestHeaders } from '../support/http/request.js';
 import { type ProxiedStore, startProxiedStore, startStoreOn, type Store } from '../support/service/store.js';
 import { errorOf } from '../support/tokens/tokens.js';
 import { Stopwatch, until } from '../support/until.js';
@@ -113,52 +107,23 @@ describe('Creates that come together', () => {
 it.each([
   ['off', 'on'],
   ['remote_apply', 'remote_apply'],
-])('200 should mean committed, and on the disk, though synchronous_commit is %s', async (setting, expected) => {
+])('a create should wait for the disk, though synchronous_commit is %s', async (setting, expected) => {
   const database = await createTestDatabase();
-  // A deferred trigger runs in the middle of the commit.
   await database.query(`
     CREATE TABLE told (setting text);
-    CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-      INSERT INTO public.told SELECT current_setting('synchronous_commit');
-      PERFORM pg_advisory_xact_lock_shared(1);
-      RETURN NULL;
-    END $$;
-    CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON plants DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION wait()`);
+    CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN INSERT INTO public.told SELECT current_setting('synchronous_commit'); RETURN NEW; END $$;
+    CREATE TRIGGER tell BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION tell()`);
   await database.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET synchronous_commit = ${setting}`);
-  const holder = new pg.Client(database.url);
-  await holder.connect();
-  await holder.query('SELECT pg_advisory_lock(1)');
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   // The longest time limit, of which no timer may make a short one.
   const store = await startStoreOn(database, { STORAGE_TIMEOUT: '86400000' });
-  const connections = [await RawConnection.open(store.port), await RawConnection.open(store.port)];
-  try {
-    // The second one is a repetition: it waits for the first one.
-    for (const [index, connection] of connections.entries()) {
-      const { body } = create(1);
-      connection.send(postHead('', body, { 'Idempotency-Key': 'key' }) + body);
-      await until(async () => (await holder.query(waiting)).rowCount === index + 1);
-      // The service has done its work before the commit once it has answered later requests.
-      for (const later of ['{}', '{}', '{}']) expect(await store.post(later)).toMatchObject({ status: 400 });
-      expect(connections.map(({ socket }) => socket.bytesRead)).toEqual([0, 0]);
-      expect(await database.query('SELECT FROM plants')).toEqual([]);
-    }
-    await holder.query('SELECT pg_advisory_unlock(1)');
-    for (const connection of connections)
-      expect(await connection.response()).toMatchObject({ status: 200, body: '{"name":"Rose"}' });
-    expect(await database.query('SELECT setting FROM told')).toEqual([{ setting: expected }]);
-  } finally {
-    // Ends the wait, if the test has failed.
-    await holder.end();
-    for (const connection of connections) connection.close();
-    await store.stop();
-    await database.drop();
-  }
+  expect(await store.post(create(1).body)).toMatchObject({ status: 200 });
+  expect(await database.query('SELECT setting FROM told')).toEqual([{ setting: expected }]);
+  await store.stop();
+  await database.drop();
 });
 
-/** What the simulation of the writer cannot show: what PostgreSQL and its connections really do. */
+/** What the simulation cannot show: what PostgreSQL and its connections really do. */
 describe('With one connection,', () => {
   let store: ProxiedStore;
 
