@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { Migrator, PlantsHealth } from '../../src/index.js';
+import { PrismaClient } from '../../src/database/generated/client.js';
+import { type ApiError, type HostTransaction, Migrator, PlantsHealth, PlantsService } from '../../src/index.js';
 import { createTestDatabase, endPool, type TestDatabase } from '../support/database/test-database.js';
 import { Host } from '../support/host/host.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
@@ -8,6 +10,7 @@ import { TcpProxy } from '../support/http/tcp-proxy.js';
 const SCHEMA = `Green "house's`;
 const TABLE = pg.escapeIdentifier(SCHEMA) + '.plants';
 const LARGEST = 9223372036854775807n;
+const ROSE = { id: 1n, name: 'Rose' };
 /** The settings of an application's own sessions, which it finds unchanged. */
 const OWN = { synchronous_commit: 'off', statement_timeout: '54321ms', search_path: 'elsewhere' };
 
@@ -107,5 +110,70 @@ describe('a pool of a host', () => {
     proxy.loseAnswerTo('COMMIT\0');
     await host.expectCreated(2);
     expect(await ids('plants')).toEqual(['1', '2']);
+  });
+});
+
+describe(PlantsService.name, () => {
+  let host: Host;
+  let plants: PlantsService;
+  beforeAll(async () => {
+    host = await Host.on({ url: database.url, schema: SCHEMA });
+    plants = host.app.get(PlantsService, { strict: false });
+  });
+  afterAll(() => host.stop());
+
+  it('should create a plant in a transaction of the host, and change neither its settings nor its fate', async () => {
+    await plants.create(ROSE);
+    const id = LARGEST;
+    const [name, tag] = [`'"\\;-- {a,b} 🌹`, '{"a":[1]}'];
+    const settings = `SELECT name, setting FROM pg_settings WHERE name IN ('synchronous_commit', 'statement_timeout', 'lock_timeout')`;
+    const transaction = new pg.Client(database.url);
+    await transaction.connect();
+    await transaction.query('BEGIN; SET LOCAL synchronous_commit = off');
+    const before = (await transaction.query(settings)).rows;
+    const options = { transaction, idempotencyKey: 'key', creator: { name: 'import' } };
+    for (let sent = 0; sent < 2; sent++) expect(await plants.create({ id, name, tag }, options)).toEqual({ name, tag });
+    await expect(plants.create({ id, name }, options)).rejects.toMatchObject({ error: 40902 });
+    await expect(plants.create(ROSE, options)).rejects.toMatchObject({ error: 40901 });
+    expect((await transaction.query(settings)).rows).toEqual(before);
+    expect(await ids()).toEqual(['1']);
+    await transaction.query('COMMIT');
+    await transaction.end();
+    expect(await ids()).toEqual(['1', String(id)]);
+    const [stored] = await database.query(`SELECT name, tag, idempotency_key, created_by FROM ${TABLE} WHERE id > 1`);
+    expect(stored).toEqual({ name, tag, idempotency_key: 'key', created_by: 'import' });
+  });
+
+  it.each<[string, unknown]>([
+    // It may stand for a transaction that rolls back.
+    ['undefined', undefined],
+    ['a promise', Promise.resolve()],
+    ['a pool', new pg.Pool()],
+    ["Prisma's client itself", new PrismaClient({ adapter: new PrismaPg('postgresql://nobody@127.0.0.1:1/none') })],
+  ])('should refuse what is no transaction: %s', async (what, transaction) => {
+    const create = plants.create(ROSE, { transaction: transaction as HostTransaction });
+    await expect(create).rejects.toThrow(`transaction: is ${what}, should be a client of pg after BEGIN`);
+    expect(await ids()).toEqual([]);
+  });
+
+  const failureOf = async (plant: unknown, options = {}): Promise<ApiError> => {
+    const failure: unknown = await plants.create(plant as never, options).catch((error: unknown) => error);
+    expect(await ids()).toEqual([]);
+    return failure as ApiError;
+  };
+
+  it('should refuse a plant with all that is wrong with it', async () => {
+    const { error, message } = await failureOf({ id: 5, name: 7n, tag: null });
+    const ofId = 'id is the number 5, which may have been rounded; it must be a bigint, such as 1n';
+    const others = 'name is 7; it must be a string. tag is null; it must be a string, or leave it out';
+    expect([error, message]).toEqual([40003, `This is not a plant: ${ofId}. ${others}.`]);
+  });
+
+  it('should refuse a key or a creator that cannot be stored', async () => {
+    expect(await failureOf(ROSE, { idempotencyKey: '\0' })).toMatchObject({ error: 40004 });
+    const named = ['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name) => ({ name }));
+    const message = expect.stringMatching(/^creator: its name .*, should be \{ name \} with 1 to 255 characters/);
+    for (const creator of [...named, 'import', null])
+      expect(await failureOf(ROSE, { creator })).toMatchObject({ name: TypeError.name, message });
   });
 });
