@@ -49,9 +49,6 @@ class ErrorBody {
   message!: string;
 }
 
-/** Tools send it: an empty key would be refused. */
-const KEY_EXAMPLE = 'order-17';
-
 /** What the server and the router of the service answer, and not the route of the store. */
 const NOT_OF_THE_ROUTE: readonly ErrorNumber[] = [40400, 40500, 40800, 43100];
 
@@ -71,7 +68,8 @@ export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): 
       required: false,
       description:
         'Makes the request safe to repeat: the same plant with the same key again answers the same 200 and creates nothing.',
-      schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, example: KEY_EXAMPLE },
+      // Tools send the example: an empty key would be refused.
+      schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, example: 'order-17' },
     }),
     ApiBody({
       type: named('NewPlant', NewPlant),
