@@ -1,6 +1,6 @@
 import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, isURL, Matches, ValidateNested } from 'class-validator';
 import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { assertValid, CheckedBy, IsIntBetween, optionsOf, type OptionsOf } from '../util/options.js';
 import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -13,15 +13,17 @@ const SERVER = {
   allow_fragments: false,
 };
 /** The library takes a URL without slashes too. */
-export const IsServerUrl = Rule((url) =>
-  typeof url === 'string' && /^https?:\/\//i.test(url) && isURL(url, SERVER)
-    ? undefined
-    : 'must be a URL such as https://id.example.com, without user and fragment',
-);
-export const AreAccessTokens = Matches(ACCESS_TOKEN, {
-  each: true,
-  message: 'each of $property must have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end',
-});
+export const IsServerUrl = () =>
+  CheckedBy((url) =>
+    typeof url === 'string' && /^https?:\/\//i.test(url) && isURL(url, SERVER)
+      ? undefined
+      : 'must be a URL such as https://id.example.com, without user and fragment',
+  );
+export const AreAccessTokens = () =>
+  Matches(ACCESS_TOKEN, {
+    each: true,
+    message: 'each of $property must have 20 to 8192 letters, digits and -._~+/ alone, with = only at its end',
+  });
 
 export const AUTH_MODULE = 'PlantsAuthModule';
 
@@ -36,7 +38,7 @@ export type IssuedTokensOptions = OptionsOf<IssuedTokens, 'url'>;
 
 class Jwt {
   /** The exact `iss` of the JWTs: the URL of an OpenID Connect issuer. */
-  @IsServerUrl
+  @IsServerUrl()
   issuer!: string;
   /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
   @IsString({ each: true })
@@ -44,7 +46,7 @@ class Jwt {
   audience!: string | readonly string[];
   /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
   @IsOptional()
-  @IsServerUrl
+  @IsServerUrl()
   jwksUrl?: string | undefined;
   /** The required `typ` of the JWTs (RFC 9068). @defaultValue none: `typ` may be `at+jwt`, `JWT` or missing */
   @IsOptional()
@@ -59,7 +61,7 @@ export class PlantsAuthOptions {
   /** Static bearer tokens of at least 20 characters. Their only scope is `plants:create`. @defaultValue none */
   @IsOptional()
   @ArrayNotEmpty()
-  @AreAccessTokens
+  @AreAccessTokens()
   accessTokens?: readonly string[] | undefined;
   /** The database of the tokens that `plant-store token` issues. @defaultValue none */
   @IsOptional()
@@ -70,7 +72,7 @@ export class PlantsAuthOptions {
   @ValidateNested()
   jwt?: JwtOptions | undefined;
   /** A verifier of the application, instead of the three above. @defaultValue none */
-  @Rule(verifierFault)
+  @CheckedBy(verifierFault)
   verifier?: TokenVerifier | undefined;
 }
 

@@ -4,9 +4,7 @@ import { insufficientScope, invalidToken } from '../errors/api-error.js';
 import { type PlatformRequest, type PlatformResponse, requestContext, requestIdOf } from '../http/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { isPublic, requiredScopes } from './scopes.js';
-import { type Principal, PRINCIPAL, principalOf, refusalOf } from './token-verifier.js';
-
-type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
+import { type Principal, refusalOf } from './token-verifier.js';
 
 /**
  * Nest's guard with all its members. Its own type would bring the types of passport into the declarations for hosts.
@@ -14,7 +12,7 @@ type AuthRequest = PlatformRequest & { [PRINCIPAL]?: Principal };
 interface PassportGuard extends CanActivate {
   options: object;
   canActivate(context: ExecutionContext): Promise<boolean>;
-  getRequest(context: ExecutionContext): AuthRequest;
+  getRequest(context: ExecutionContext): PlatformRequest;
   getResponse(context: ExecutionContext): PlatformResponse;
 }
 
@@ -50,7 +48,7 @@ export class BearerAuthGuard extends NestAuthGuard {
     // Nest has put the options of a PassportModule of the host here: another strategy, or another property.
     this.options = this.ownOptions;
     await super.canActivate(context);
-    const { name = 'nobody', scopes = [] } = principalOf(this.getRequest(context)) ?? {};
+    const { name = 'nobody', scopes = [] } = requestContext(this.getResponse(context)).principal ?? {};
     const required = requiredScopes(context.getHandler(), context.getClass());
     const lacking = required.filter((scope) => !scopes.includes(scope));
     if (lacking.length === 0) return true;
@@ -63,14 +61,15 @@ export class BearerAuthGuard extends NestAuthGuard {
 
   /** Nest's version answers every failure with 401 and sends no challenge. */
   handleRequest(error: unknown, principal: unknown, _info: unknown, context: ExecutionContext): Principal {
-    const request = this.getRequest(context);
-    const reason = refusalOf(request) ?? 'An access token was refused: the verifier does not know it';
-    // The strategy makes 40100 and 40102, and 50300 of a verifier that cannot decide. With a reason, it is the token's.
-    if (error ? refusalOf(request) !== undefined : !principal) this.log(context, reason);
-    if (error) throw error as Error;
-    if (!principal) throw invalidToken();
-    requestContext(this.getResponse(context)).token = (principal as Principal).name;
-    return (request[PRINCIPAL] = principal as Principal);
+    if (!principal) {
+      // 40100, 40102, and 50300 of a verifier that cannot decide come as errors. With a refusal, it is the token's.
+      const unknown = error ? undefined : 'An access token was refused: the verifier does not know it';
+      const refusal = refusalOf(this.getRequest(context)) ?? unknown;
+      if (refusal !== undefined) this.log(context, refusal);
+      throw error ? (error as Error) : invalidToken();
+    }
+    // `user` is for the host, and may be replaced by a guard of its own.
+    return (requestContext(this.getResponse(context)).principal = principal as Principal);
   }
 
   private log(context: ExecutionContext, message: string): void {

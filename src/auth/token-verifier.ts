@@ -71,14 +71,3 @@ export function noteRefusal(request: unknown, reason: string): void {
 export function refusalOf(request: unknown): string | undefined {
   return (Object(request) as { [REFUSAL]?: string })[REFUSAL];
 }
-
-/**
- * The property of a request that holds its principal: `user` may be set by a guard of the host too. The symbol is that
- * of all copies of this package: one as ES modules and one as CommonJS may be in a process.
- */
-export const PRINCIPAL = Symbol.for('plant-store:principal');
-
-/** The principal that `BearerAuthGuard` found; undefined if it found none. */
-export function principalOf(request: object): Principal | undefined {
-  return (request as { [PRINCIPAL]?: Principal })[PRINCIPAL];
-}

@@ -23,23 +23,13 @@ describe(readEnvironment.name, () => {
   });
 
   it.each<[NodeJS.ProcessEnv, object]>([
-    [
-      { PORT: ' 0 ', BODY_LIMIT: '1e3' },
-      { PORT: 0, BODY_LIMIT: 1000 },
-    ],
-    [
-      { HOST: 'fe80::1%eth0', MANAGEMENT_HOST: 'my_host.example' },
-      { HOST: 'fe80::1%eth0', MANAGEMENT_HOST: 'my_host.example' },
-    ],
+    [{ PORT: ' 0 ' }, { PORT: 0 }],
+    [{ HOST: 'fe80::1%eth0' }, { HOST: 'fe80::1%eth0' }],
     [{ DATABASE_URL: ' postgres://u:p%40@h:1/d\n' }, { DATABASE_URL: 'postgres://u:p%40@h:1/d' }],
     [{ DATABASE_PASSWORD: ' pass word ' }, { DATABASE_PASSWORD: ' pass word ' }],
     [{ ACCESS_TOKENS: `${TOKEN},\n ${TOKEN}2 ` }, { ACCESS_TOKENS: [TOKEN, `${TOKEN}2`] }],
     [{ ...ISSUER, JWT_AUDIENCE: 'plants, https://a.example,' }, { JWT_AUDIENCE: ['plants', 'https://a.example'] }],
-    [{ ...ISSUER, JWT_JWKS_URL: 'http://my_keys:80/keys?of=a' }, { JWT_JWKS_URL: 'http://my_keys:80/keys?of=a' }],
-    [
-      { ERROR_STATUS: 'Semantic', DOCS: 'Off', NODE_ENV: 'test' },
-      { ERROR_STATUS: 'semantic', DOCS: 'off' },
-    ],
+    [{ DOCS: 'Off', NODE_ENV: 'test' }, { DOCS: 'off' }],
     // Compose passes a variable that is not set as an empty one.
     [{ MAX_CONNECTIONS: ' ', DATABASE_URL_FILE: '' }, { MAX_CONNECTIONS: 10_000 }],
     [{}, { HOST: '127.0.0.1', DOCS: 'on' }],
@@ -52,20 +42,16 @@ describe(readEnvironment.name, () => {
     ['NODE_ENV', ['prod', 'Prod-1', "'production'"], 'must be production, if that is meant'],
     ['PORT', ['x', '3000.5', '5s'], 'must be an integer number'],
     ['PORT', ['65536', '99999999999999999999'], 'must not be greater than 65535'],
-    ['BODY_LIMIT', ['1048577'], 'must not be greater than 1048576'],
     ['STORAGE_TIMEOUT', ['0', '-1'], 'must not be less than 1'],
     ['BASE_PATH', ['api', '/', '/api/', '//api', '/a b', '/%61', '/../a', '/a/.', '/a?b'], 'must be a path such as'],
     ['HOST', ['a b', 'http://localhost', '[::1]', 'localhost:3000'], 'must be an IP address or a host name, without'],
     ['DOCS', ['constructor', 'ON!', 'true'], 'must be one of the following values: on, off'],
-    ['LOG_LEVEL', [`a\u001b\n${'b'.repeat(99)}`], 'must be one of the following values: fatal, error, warn, info,'],
     ['JWT_ISSUER', ['id.example.com', 'ftp://a.b', 'https://', 'https:a.b', 'https://a.b#a'], 'must be a URL such'],
   ])('should refuse a wrong %s once, and say what it is and must be: %j', (name, texts, words) => {
     for (const text of texts) {
       const [fault = '', ...others] = faultsOf({ ...ISSUER, [name]: text });
       expect([fault.slice(0, `${name} ${words}`.length), others]).toEqual([`${name} ${words}`, []]);
-      expect(fault).toContain(
-        text.length > 60 ? String.raw` (it is "a\u001b\n${'b'.repeat(56)}…")` : ` (it is "${text}")`,
-      );
+      expect(fault).toContain(` (it is "${text}")`);
     }
   });
 

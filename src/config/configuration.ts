@@ -71,6 +71,9 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
   const texts: Record<string, string> = {};
   const faults = given.flatMap((name) => messageIfThrows(() => (texts[name] = textOf(name, variables))) ?? []);
   const environment = plainToInstance(Environment, texts);
+  // The embedded database is for one developer, so the listener stays local.
+  const isEmbedded = environment.NODE_ENV !== 'production' && !given.includes('DATABASE_URL');
+  if (isEmbedded && !given.includes('HOST')) environment.HOST = '127.0.0.1';
   const errors = validateSync(environment, { skipMissingProperties: true, stopAtFirstError: true });
   for (const { property, constraints = {} } of errors) {
     const text = texts[property] ?? '';
@@ -79,7 +82,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
     faults.push(Object.values(constraints).join() + found);
     Reflect.set(environment, property, Reflect.get(new Environment(), property));
   }
-  faults.push(...findConflicts(environment, new Set(given)));
+  faults.push(...findConflicts(environment, given));
   const known = [...names, ...SECRETS.map((name) => `${name}_FILE`)];
   const misspelt = Object.keys(variables).flatMap((name) => {
     const right = known.includes(name) ? undefined : known.find((each) => isMisspelt(name, each));
@@ -89,19 +92,17 @@ export function readEnvironment(variables: NodeJS.ProcessEnv): Configuration {
 }
 
 /** The rules between variables, and those whose faults class-validator cannot word. */
-function findConflicts(environment: Environment, given: ReadonlySet<string>): string[] {
+function findConflicts(environment: Environment, given: readonly string[]): string[] {
   const { DRAIN_DELAY, MANAGEMENT_PORT, NODE_ENV, PORT, SHUTDOWN_TIMEOUT } = environment;
   const faults: string[] = [];
-  // The embedded database is for one developer, so the listener stays local.
-  if (NODE_ENV !== 'production' && !given.has('DATABASE_URL') && !given.has('HOST')) environment.HOST = '127.0.0.1';
-  if (NODE_ENV === 'production' && !given.has('DATABASE_URL'))
+  if (NODE_ENV === 'production' && !given.includes('DATABASE_URL'))
     faults.push('DATABASE_URL is missing: in production it must be the URL of a PostgreSQL database');
   for (const name of ['DATABASE', 'MIGRATION_DATABASE'] as const) {
     const { [`${name}_URL` as const]: url, [`${name}_PASSWORD` as const]: password } = environment;
     const fault = url === undefined ? undefined : messageIfThrows(() => parseDatabaseUrl(url, password));
     if (fault !== undefined) faults.push(`${name}_URL ${fault}`);
   }
-  if (given.has('JWT_ISSUER') !== given.has('JWT_AUDIENCE'))
+  if (given.includes('JWT_ISSUER') !== given.includes('JWT_AUDIENCE'))
     faults.push('JWT_ISSUER and JWT_AUDIENCE must be set together, or both be left out');
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT must be another one than PORT');
   if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)

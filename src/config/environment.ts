@@ -23,23 +23,27 @@ const PATH_PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9\-._~]+)*$/;
 const ORIGIN = /^https?:\/\/[^\s/?#@]+$/i;
 const HOST = /^(?:[\w.-]+|[\da-f:.]*:[\da-f:.]*(?:%\w+)?)$/i;
 
-/** How a text becomes the value. By the declared types, class-transformer would take a blank for 0. */
-const Read = (read: (text: string) => unknown): PropertyDecorator => Transform(({ value }) => read(value as string));
-const lowerCase = (text: string): string => text.toLowerCase();
-const toNumber = (): typeof Number => Number;
-const Integer = (min: number, max: number) => applyDecorators(Type(toNumber), IsIntBetween(min, max));
-const listOf = (text: string): string[] => text.split(/\s*,\s*/).filter(Boolean);
-const Host = Matches(HOST, { message: '$property must be an IP address or a host name, without brackets and port' });
-const Word = (words: readonly string[]) => applyDecorators(Read(lowerCase), IsIn(words));
+// By the declared types alone, class-transformer would take a blank for 0, and any word for true.
+const Parse = (parse: (text: string) => unknown) => Transform(({ value }) => parse(value as string));
+const LowerCase = () => Parse((text) => text.toLowerCase());
+const List = (separator = /\s*,\s*/) => Parse((text) => text.split(separator).filter(Boolean));
+const Integer = (min: number, max: number) =>
+  applyDecorators(
+    Type(() => Number),
+    IsIntBetween(min, max),
+  );
+const OneOf = (words: readonly string[]) => applyDecorators(LowerCase(), IsIn(words));
+const Host = () =>
+  Matches(HOST, { message: '$property must be an IP address or a host name, without brackets and port' });
 
 /** The variables of the service, with their defaults. `.env.example` says what each is for. */
 export class Environment {
-  @Read(lowerCase)
+  @LowerCase()
   @Matches(/^(?:production$|(?!\W*prod))/, { message: 'NODE_ENV must be production, if that is meant' })
   NODE_ENV = 'development';
   @Integer(0, 65_535)
   PORT = 3000;
-  @Host
+  @Host()
   HOST = '0.0.0.0';
   @Matches(PATH_PREFIX, { message: 'BASE_PATH must be a path such as /api/v1, with letters, digits and -._~ alone' })
   BASE_PATH = '';
@@ -51,29 +55,29 @@ export class Environment {
   DATABASE_POOL_SIZE = DEFAULT_POOL_SIZE;
   @Integer(1, DAY_MS)
   STORAGE_TIMEOUT = DEFAULT_STORAGE_TIMEOUT;
-  @Read((text) => text.split(/[\s,]+/).filter(Boolean))
-  @AreAccessTokens
+  @List(/[\s,]+/)
+  @AreAccessTokens()
   ACCESS_TOKENS: readonly string[] = [];
-  @IsServerUrl
+  @IsServerUrl()
   JWT_ISSUER?: string;
-  @Read(listOf)
+  @List()
   JWT_AUDIENCE: readonly string[] = [];
-  @IsServerUrl
+  @IsServerUrl()
   JWT_JWKS_URL?: string;
-  @Word(['at+jwt'])
+  @OneOf(['at+jwt'])
   JWT_TYP?: 'at+jwt';
   @Integer(1, MAX_BODY_LIMIT)
   BODY_LIMIT = DEFAULT_BODY_LIMIT;
-  @Read(listOf)
+  @List()
   @Matches(ORIGIN, { each: true, message: 'CORS_ORIGINS must be origins such as https://shop.example.com' })
   CORS_ORIGINS: readonly string[] = [];
   @Integer(1, MAX_WRITE_QUEUE_LIMIT)
   WRITE_QUEUE_LIMIT = DEFAULT_WRITE_QUEUE_LIMIT;
-  @Word(ERROR_STATUSES)
+  @OneOf(ERROR_STATUSES)
   ERROR_STATUS: ErrorStatus = 'contract';
   @Integer(0, 65_535)
   MANAGEMENT_PORT = 9464;
-  @Host
+  @Host()
   MANAGEMENT_HOST = '127.0.0.1';
   @Integer(1, DAY_MS)
   SHUTDOWN_TIMEOUT = 10_000;
@@ -81,11 +85,11 @@ export class Environment {
   DRAIN_DELAY = 0;
   @Integer(1, 1_000_000)
   MAX_CONNECTIONS = 10_000;
-  @Word(LEVELS)
+  @OneOf(LEVELS)
   LOG_LEVEL: (typeof LEVELS)[number] = 'info';
-  @Word(LOGGED)
+  @OneOf(LOGGED)
   LOG_REQUESTS: (typeof LOGGED)[number] = 'failures';
-  @Word(['on', 'off'])
+  @OneOf(['on', 'off'])
   DOCS: 'on' | 'off' = 'on';
   @Integer(1, DAY_MS)
   REQUEST_TIMEOUT = 10_000;

@@ -1,5 +1,5 @@
 import { IsOptional, IsString } from 'class-validator';
-import { IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { CheckedBy, IsIntBetween, optionsOf, type OptionsOf } from '../util/options.js';
 import { messageIfThrows } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
@@ -10,11 +10,13 @@ export const DEFAULT_STORAGE_TIMEOUT = 5000;
 export const DAY_MS = 86_400_000;
 
 /** Checks the URL together with its password. Messages repeat neither. */
-const IsPostgresUrl = Rule((url, { password }: DatabaseAddress) =>
-  messageIfThrows(() => parseDatabaseUrl(String(url), typeof password === 'string' ? password : undefined)),
-);
+const IsPostgresUrl = () =>
+  CheckedBy((url, { password }: DatabaseAddress) =>
+    messageIfThrows(() => parseDatabaseUrl(String(url), typeof password === 'string' ? password : undefined)),
+  );
 
-const IsSchema = Rule((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
+const IsSchema = () =>
+  CheckedBy((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
 
 /** The part of a `pg` pool that the store uses. Any version of `pg` has it, and a wrapper may have it. */
 export interface PgPoolLike {
@@ -42,7 +44,7 @@ export interface PgClientLike {
 /** The address of the store's tables. */
 export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
-  @IsPostgresUrl
+  @IsPostgresUrl()
   url!: string;
   /** The password, not encoded, if it is not in the URL. @defaultValue none */
   @IsOptional()
@@ -50,7 +52,7 @@ export class DatabaseAddress {
   password?: string | undefined;
   /** The schema of the tables. @defaultValue the `schema` of the URL, or else `public` */
   @IsOptional()
-  @IsSchema
+  @IsSchema()
   schema?: string | undefined;
 }
 
@@ -75,13 +77,13 @@ class UrlSettings extends DatabaseAddress {
 
 class PoolSettings {
   /** The application's pool of `pg`, of any version. */
-  @Rule((pool) =>
+  @CheckedBy((pool) =>
     typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function' ? undefined : 'must be a Pool of pg',
   )
   pool!: PgPoolLike;
   /** The schema of the tables. The `search_path` of the connections does not matter. @defaultValue public */
   @IsOptional()
-  @IsSchema
+  @IsSchema()
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
   @IsIntBetween(1, DAY_MS)

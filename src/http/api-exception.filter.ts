@@ -48,9 +48,14 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 
   private log({ error, message, cause }: ApiError, response: PlatformResponse): void {
-    const { token, plantId } = requestContext(response);
+    const { principal, plantId } = requestContext(response);
     // The access log uses the same names.
-    const fields = { error, requestId: requestIdOf(response), token, plantId: plantId?.toString() };
+    const fields = {
+      error,
+      requestId: requestIdOf(response),
+      principal: principal?.name,
+      plantId: plantId?.toString(),
+    };
     this.logger.error(message, fields, describe(cause));
   }
 }

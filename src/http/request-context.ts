@@ -51,8 +51,8 @@ interface RequestContext {
   error: number;
   /** The message of the failure. */
   message: string | undefined;
-  /** The name of the owner of its token, once that was verified. */
-  token: string | undefined;
+  /** Whose token it carries, once that was verified. */
+  principal: Readonly<{ name: string; scopes: readonly string[] }> | undefined;
   /** The id of the plant, once it was read. */
   plantId: bigint | undefined;
   /** The client sends its body after `100 Continue`, which comes after the guard. */
@@ -68,7 +68,7 @@ export function requestContext(response: PlatformResponse): RequestContext {
     requestId: undefined,
     error: 0,
     message: undefined,
-    token: undefined,
+    principal: undefined,
     plantId: undefined,
     awaitsContinue: false,
   });

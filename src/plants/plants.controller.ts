@@ -40,11 +40,13 @@ export class PlantsController {
   // It reads the body and sends the answer itself: a host's pipes and interceptors would change what is promised.
   async create(@Req() request: PlatformRequest, @Res() response: PlatformResponse): Promise<void> {
     const newPlant = newPlantOf(await readJsonBody(request, response, this.options.bodyLimit, PLANT_FIELDS));
+    const context = requestContext(response);
     // For metrics and logs. The service checks the plant.
-    if (typeof newPlant.id === 'bigint') requestContext(response).plantId = newPlant.id;
+    if (typeof newPlant.id === 'bigint') context.plantId = newPlant.id;
     const [idempotencyKey, ...others] = headerValues(nodeRequest(request), 'idempotency-key');
     if (others.length > 0) throw invalidIdempotencyKey('is repeated');
-    const creator = this.options.createdBy(request as never);
+    const { createdBy } = this.options;
+    const creator = createdBy ? createdBy(request as never) : context.principal;
     sendJson(response, 200, await this.plants.create(newPlant, { idempotencyKey, creator }));
   }
 }

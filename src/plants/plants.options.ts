@@ -1,9 +1,8 @@
 import type { CanActivate, ControllerOptions, FactoryProvider, ModuleMetadata, Type } from '@nestjs/common';
 import { Allow, IsArray, IsIn, IsInstance, IsObject, IsOptional, Matches, ValidateNested } from 'class-validator';
-import { principalOf } from '../auth/token-verifier.js';
 import { type DatabaseOptions, databaseOptionsOf } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { assertValid, CheckedBy, IsIntBetween, optionsOf, type OptionsOf } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -39,8 +38,9 @@ export class StoreOptions {
    * Returns the creator, given the request of the platform. It must not return a promise.
    * @defaultValue the principal of `BearerAuthGuard`; nobody with other guards
    */
+  @IsOptional()
   @IsInstance(Function)
-  createdBy: (request: never) => Creator | undefined = principalOf;
+  createdBy?: (request: never) => Creator | undefined;
 }
 
 type GivenStoreOptions = OptionsOf<StoreOptions, 'database'>;
@@ -73,13 +73,13 @@ const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
 export class RouteOptions {
   /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
-  @Rule((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : PATHS))
+  @CheckedBy((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : PATHS))
   path: string | false = 'plants';
   /** The `version` of `@Controller()`, with versioning enabled. @defaultValue that of the application */
   @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
-  @Rule((guards, { path }: RouteOptions) =>
+  @CheckedBy((guards, { path }: RouteOptions) =>
     isGuards(guards) || (path === false && guards === undefined) ? undefined : GUARDS,
   )
   guards!: Guards;

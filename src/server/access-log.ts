@@ -22,7 +22,7 @@ export class AccessLog implements ResponseHook {
   constructor(private readonly environment: Pick<Environment, 'LOG_REQUESTS' | 'ACCESS_TOKENS'>) {}
 
   beforeHead(response: ServerResponse, durationMs: number): void {
-    const { error, message, token, plantId } = requestContext(response);
+    const { error, message, principal, plantId } = requestContext(response);
     if (error === 0 && this.environment.LOG_REQUESTS === 'failures') return;
     const { req: request } = response;
     this.logger.log(this.shown(message) ?? 'Answered', {
@@ -34,7 +34,7 @@ export class AccessLog implements ResponseHook {
       path: this.shown(pathOf(request)),
       error,
       durationMs: Math.round(durationMs * 1000) / 1000,
-      token,
+      principal: principal?.name,
       plantId: plantId?.toString(),
     });
   }

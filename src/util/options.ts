@@ -20,9 +20,9 @@ export type OptionsOf<T, Required extends keyof T = never> = Pick<T, Required> &
  * Checks a field for which class-validator has no decorator. `faultOf` also gets all options. It returns the words
  * behind the name of the field.
  */
-export function Rule(faultOf: (value: unknown, options: never) => string | undefined): PropertyDecorator {
+export function CheckedBy(faultOf: (value: unknown, options: never) => string | undefined): PropertyDecorator {
   return ValidateBy({
-    name: 'rule',
+    name: 'checkedBy',
     validator: {
       validate: (value, args) => faultOf(value, args?.object as never) === undefined,
       defaultMessage: (args) => `$property ${faultOf(args?.value, args?.object as never)}`,

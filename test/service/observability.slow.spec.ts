@@ -71,7 +71,7 @@ describe('The log of all requests', () => {
       path: '/plants',
       error: 0,
       durationMs: expect.any(Number),
-      token: 'static',
+      principal: 'static',
       plantId: ID,
     });
     expect(String(line.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
@@ -131,7 +131,7 @@ describe('A service in trouble', () => {
   ])('should say in /readyz $ready if $trouble, and log the cause', async ({ begin, end, ready, error, cause }) => {
     await service.database.query(begin);
     const line = await lineOf(postHead('', PLANT) + PLANT);
-    expect(line).toMatchObject({ level: 'info', error, token: 'static', plantId: ID });
+    expect(line).toMatchObject({ level: 'info', error, principal: 'static', plantId: ID });
     expect(line.message).not.toContain(cause);
     const causes = service.process.log.filter(({ requestId, stack }) => requestId === line.requestId && stack);
     expect(causes).toEqual([expect.objectContaining({ level: 'error', error, stack: expect.stringContaining(cause) })]);
