@@ -5,7 +5,8 @@ import { AUTH_MODULE, authOptionsOf, type PlantsAuthModuleOptions, PlantsAuthOpt
 import { BearerAuthGuard } from './bearer-auth.guard.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { IssuedTokenVerifier } from './issued-token.verifier.js';
-import { JwtVerifier, loadJose } from './jwt.verifier.js';
+import { loadJose } from './issuer-keys.js';
+import { JwtVerifier } from './jwt.verifier.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
 import { TokenVerifier, TokenVerifierChain } from './token-verifier.js';
 
