@@ -2,7 +2,7 @@ import { Global, type INestApplication, Logger, Module, type Type } from '@nestj
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
-import { hasValidToken } from './auth/tokens.service.js';
+import { TokensRepository } from './auth/tokens.repository.js';
 import { ConfigurationError } from './config/configuration.js';
 import { Environment, hasNoConfiguredToken } from './config/environment.js';
 import { ServiceLogger } from './config/logger.js';
@@ -70,10 +70,9 @@ export async function listen(app: INestApplication, environment: Environment): P
   const { description: database } = parseDatabaseUrl(environment.DATABASE_URL ?? '', environment.DATABASE_PASSWORD);
   const started = { version: packageVersion(), node: process.version, management, database };
   logger.log(`Listening on ${url}${environment.BASE_PATH}/plants`, started);
-  const { execute, schema } = app.get(StorePool, { strict: false });
   // Nobody waits for it: requests are accepted by now, and a stop has to answer them.
   if (hasNoConfiguredToken(environment))
-    void hasValidToken(execute, schema).then(
+    void new TokensRepository(app.get(StorePool, { strict: false })).hasValid().then(
       (isThere) => {
         if (!isThere) logger.warn(NO_TOKEN);
       },

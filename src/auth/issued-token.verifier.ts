@@ -10,7 +10,7 @@ import { quote, rootReasonOf } from '../util/text.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { ISSUED_TOKEN, TOKEN_PREFIX, tokenDigest } from './token-format.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';
-import { TOKEN_STATE, tokenTable, type TokenState } from './tokens.service.js';
+import { TOKEN_STATE, tokenTable, type TokenState } from './tokens.repository.js';
 
 /** A revocation takes effect within this time, so an answer of the database counts no longer. */
 const MAX_AGE_MS = 2000;
@@ -49,14 +49,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
   private readonly waiting = new Set<string>();
   private next: Promise<TokenRow[] | undefined> | undefined;
   private previous: Promise<unknown> = Promise.resolve();
-  private askedAt = -Infinity;
   private recordAt = -Infinity;
   /** Why the last look-up failed. */
   private failure: string | undefined;
 
   constructor(
     private readonly options: IssuedTokensOptions,
-    private readonly pool: Pick<UrlPool, 'execute' | 'observeWait' | 'onApplicationShutdown' | 'schema'> = new UrlPool({
+    private readonly pool: Pick<UrlPool, 'execute' | 'onApplicationShutdown' | 'schema'> = new UrlPool({
       ...options,
       // The second is for the time in which a silent one is being closed.
       size: 2,
@@ -65,8 +64,6 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
     }),
   ) {
     super();
-    // Connecting may take long, so an answer is as old as its statement.
-    pool.observeWait = () => (this.askedAt = performance.now());
   }
 
   /** Without the check, requests would get 50300. */
@@ -146,11 +143,14 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
           ${TOKEN_STATE} AS state, COALESCE(revoked_at, expires_at)::text AS "end",
           COALESCE(last_used_at < clock_timestamp() - interval '1 minute', true) AS "isUseDue"
         FROM ${tokenTable(this.pool.schema)} WHERE digest = ANY($1::bytea[])) AS token ON true`;
+    // Connecting may take long, so an answer is as old as its statement.
+    let askedAt = -Infinity;
+    const verify = ([row]: TokenRow[], sentAt: number): void => {
+      if (row?.isReadOnly === true) throw new ReadOnlyServerError();
+      askedAt = sentAt;
+    };
     try {
-      const rows = await this.pool.execute<TokenRow>(sql, [digests.map((digest) => `\\x${digest}`)], ([row]) => {
-        if (row?.isReadOnly === true) throw new ReadOnlyServerError();
-      });
-      const { askedAt } = this;
+      const rows = await this.pool.execute(sql, [digests.map((digest) => `\\x${digest}`)], verify);
       // This process stalled.
       if (performance.now() > askedAt + MAX_AGE_MS) return undefined;
       if (this.failure !== undefined) this.logger.log('Access tokens can be looked up again');

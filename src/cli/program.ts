@@ -50,9 +50,8 @@ function createProgram(): Command {
     .addOption(schemaOption())
     .addHelpText(
       'after',
-      '\nWith MIGRATION_DATABASE_URL, the owner of the tables, it grants the role of DATABASE_URL its rights.',
+      '\nWith MIGRATION_DATABASE_URL, of the owner of the tables, it grants the other role its rights.',
     )
-    .addHelpText('after', 'If another session is in the way, it waits, and then exits with 1: run it again.')
     .action(migrate);
   program
     .command('openapi')

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readFile } from 'node:fs/promises';
 import { CREATE_PLANTS } from '../auth/scopes.js';
 import { SCOPE, tokenNameFault } from '../auth/token-format.js';
-import { type TokenRecord, TokensService } from '../auth/tokens.service.js';
+import { type TokenRecord, TokensRepository } from '../auth/tokens.repository.js';
 import { assertNoFaults, ConfigurationError, readConfiguration } from '../config/configuration.js';
 import { STATEMENT_TIMEOUT_MS, withConnection } from '../database/connection.js';
 import { parseDatabaseUrl, schemaFault } from '../database/database-url.js';
@@ -12,15 +12,12 @@ import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
 import { printError } from '../server/process.js';
 import { escapeControls } from '../util/text.js';
 
-/** Months have no fixed length, so there is no unit for them. */
-const UNIT_SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 86_400, y: 365 * 86_400 };
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 
 interface Options {
   readonly schema?: string;
   readonly scope?: readonly string[];
-  /** In seconds. */
-  readonly expires: number;
+  readonly expires: string;
 }
 
 export function addTokenCommands(program: Command): void {
@@ -32,14 +29,10 @@ export function addTokenCommands(program: Command): void {
     .command('create')
     .description('make a token and print it, alone, to standard output, this once: only its digest is stored')
     .argument('<name>', '1 to 100 letters, digits and ._@/:+-; a label that several tokens may have', (name) =>
-      checked(name, 'A name', tokenNameFault(name)),
+      assertUsable(name, 'A name', tokenNameFault(name)),
     )
     .option('--scope <scope>', `${CREATE_PLANTS} if not given; may be repeated, for scopes of a host`, collectScopes)
-    .addOption(
-      new Option('--expires <time>', 'how long it is valid: 30m, 12h, 90d, 1y or never')
-        .argParser(parseExpiry)
-        .default(parseExpiry('90d'), '90d'),
-    )
+    .option('--expires <time>', 'how long it is valid: 30m, 12h, 90d, 1y or never', parseExpiry, '90d')
     .addOption(schemaOption())
     .action(createToken);
   token
@@ -62,10 +55,10 @@ export function addTokenCommands(program: Command): void {
 /** A host may use another schema for its own tables than for the store. */
 export function schemaOption(): Option {
   const option = new Option('--schema <name>', "the PostgreSQL schema of the store, instead of the URL's");
-  return option.argParser((name) => checked(name, 'It', schemaFault(name)));
+  return option.argParser((name) => assertUsable(name, 'It', schemaFault(name)));
 }
 
-function checked(text: string, what: string, fault: string | undefined): string {
+function assertUsable(text: string, what: string, fault: string | undefined): string {
   if (fault === undefined) return text;
   throw new InvalidArgumentError(`${what} ${fault}.`);
 }
@@ -76,26 +69,20 @@ function collectScopes(text: string, others: readonly string[] = []): string[] {
   throw new InvalidArgumentError(`A scope has no white space, quotes or backslashes, as ${CREATE_PLANTS} has none.`);
 }
 
-function parseExpiry(text: string): number {
-  if (text === 'never') return Infinity;
-  const [, count, unit = ''] = /^([1-9]\d{0,3})([mhdy])$/.exec(text) ?? [];
-  const seconds = Number(count) * (UNIT_SECONDS[unit] ?? NaN);
-  if (seconds > 0) return seconds;
+/** PostgreSQL reads it; `m` are minutes. */
+function parseExpiry(text: string): string {
+  if (/^(?:[1-9]\d{0,3}[mhdy]|never)$/.test(text)) return text;
   throw new InvalidArgumentError('It should be a time such as 30m, 12h, 90d or 1y, or never.');
 }
 
 /** Runs work on the tokens of DATABASE_URL, or else of the embedded database of this folder. */
-async function withTokens<T>(schema: string | undefined, work: (tokens: TokensService) => Promise<T>): Promise<T> {
+async function withTokens<T>(schema: string | undefined, work: (tokens: TokensRepository) => Promise<T>): Promise<T> {
   const { DATABASE_URL, DATABASE_PASSWORD: password } = assertNoFaults(await readConfiguration());
   const url = DATABASE_URL ?? (await localUrl());
+  const target = parseDatabaseUrl(url, password, schema);
+  await withConnection(target, (query) => assertMigrated(query, target));
   const pool = new UrlPool({ url, password, schema, size: 1, timeout: STATEMENT_TIMEOUT_MS });
-  try {
-    const target = parseDatabaseUrl(url, password, schema);
-    await withConnection(target, (query) => assertMigrated(query, target));
-    return await work(new TokensService(pool));
-  } finally {
-    await pool.onApplicationShutdown();
-  }
+  return work(new TokensRepository(pool)).finally(() => pool.onApplicationShutdown());
 }
 
 async function localUrl(): Promise<string> {
@@ -107,7 +94,8 @@ async function localUrl(): Promise<string> {
 
 /** Prints the record to standard error, and the token alone to standard output, for scripts. */
 async function createToken(name: string, { scope = [CREATE_PLANTS], expires, schema }: Options): Promise<void> {
-  const { token, record } = await withTokens(schema, (tokens) => tokens.create(name, scope, expires));
+  const lifetime = expires === 'never' ? null : expires;
+  const [token, record] = await withTokens(schema, (tokens) => tokens.create(name, scope, lifetime));
   printError(tableOf([record]));
   if (!scope.includes(CREATE_PLANTS)) printError(`As it lacks the scope ${CREATE_PLANTS}, it cannot create plants.`);
   printError('The token is shown this once: only a digest of it is stored.');
@@ -120,24 +108,14 @@ function print(records: readonly TokenRecord[]): void {
 
 /** Rows written by hand may hold control characters, so each cell is escaped. */
 function tableOf(records: readonly TokenRecord[]): string {
-  const utc = (time: Date): string => `${time.toISOString().slice(0, -5)}Z`;
-  const rows = records.map(({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }) => [
-    String(id),
-    escapeControls(name),
-    escapeControls(scopes.join()) || '-',
-    utc(createdAt),
-    expiresAt ? utc(expiresAt) : 'never',
-    lastUsedAt ? utc(lastUsedAt) : '-',
-    state,
-  ]);
+  const timeOf = (time: Date | null): string | undefined => time?.toISOString().replace(/\.\d+/, '');
+  const rows = records.map(({ id, name, scopes, createdAt, expiresAt, lastUsedAt, state }) =>
+    [id, name, scopes.join() || '-', timeOf(createdAt), timeOf(expiresAt) ?? 'never', timeOf(lastUsedAt) ?? '-', state]
+      .map(String)
+      .map(escapeControls),
+  );
   const table = [HEADER, ...rows];
   const widths = HEADER.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  return table
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('   ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const lineOf = (row: string[]): string => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('   ');
+  return table.map((row) => lineOf(row).trimEnd()).join('\n');
 }

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import type { Query } from '../database/connection.js';
 import type { StorePool } from '../database/store-pool.js';
 import { ExplainedError, quote, rootReasonOf } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
@@ -31,32 +30,34 @@ export function tokenTable(schema: string): string {
 }
 
 /** Each call is one statement. Prisma's delegates read `infinity` as null, and take the clock of this process. */
-export class TokensService {
+export class TokensRepository {
   private readonly table: string;
 
-  constructor(private readonly pool: StorePool) {
+  constructor(private readonly pool: Pick<StorePool, 'execute' | 'schema'>) {
     this.table = tokenTable(pool.schema);
   }
 
-  /** @param seconds until it expires; Infinity if it never does */
-  async create(
-    name: string,
-    scopes: readonly string[],
-    seconds: number,
-  ): Promise<{ token: string; record: TokenRecord }> {
+  /** @param lifetime an interval of PostgreSQL, such as `90d`; null if it never expires */
+  async create(name: string, scopes: readonly string[], lifetime: string | null): Promise<[string, TokenRecord]> {
     const token = makeToken();
     const [record] = (await this.query(
       `INSERT INTO ${this.table} (name, digest, scopes, created_at, expires_at)
-       VALUES ($1::text, $2::bytea, $3::text[], now(), now() + $4::float8 * interval '1 second')
+       VALUES ($1::text, $2::bytea, $3::text[], now(), now() + $4::interval)
        RETURNING ${COLUMNS}, 'valid'::text AS state`,
-      [name, `\\x${tokenDigest(token)}`, scopes, seconds === Infinity ? null : seconds],
+      [name, `\\x${tokenDigest(token)}`, scopes, lifetime],
     )) as [TokenRecord];
-    return { token, record };
+    return [token, record];
   }
 
   /** All tokens, ordered by name and id. Ended ones are included. */
   list(): Promise<TokenRecord[]> {
     return this.find('true');
+  }
+
+  /** Whether any token is valid now. */
+  async hasValid(): Promise<boolean> {
+    const sql = `SELECT FROM ${this.table} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`;
+    return (await this.query(sql)).length > 0;
   }
 
   /** Revokes the token with this id, or all valid ones with this name. A repetition returns the ended ones. */
@@ -88,10 +89,4 @@ export class TokensService {
       throw new ExplainedError(`access tokens cannot be used: ${rootReasonOf(cause)}`, { cause });
     });
   }
-}
-
-/** Whether an issued token is valid now. */
-export async function hasValidToken(query: Query, schema: string): Promise<boolean> {
-  const sql = `SELECT FROM ${tokenTable(schema)} WHERE ${TOKEN_STATE} = 'valid'::text LIMIT 1`;
-  return (await query(sql)).length > 0;
 }
