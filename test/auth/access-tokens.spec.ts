@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { makeToken } from '../../src/auth/token-format.js';
 import { PlantsAuthModule } from '../../src/index.js';
 import { expectRefusal, type RawResponse, TOKEN } from '../support/http/request.js';
 import { startStore, type Store } from '../support/service/store.js';
@@ -9,7 +8,6 @@ import {
   bearer,
   errorOf,
   issueToken,
-  json,
   JwtIssuer,
   NO_PLANT,
   signingKey,
@@ -47,26 +45,6 @@ describe('Access tokens', () => {
     expectRefusal(response, error, 'contract');
     return response;
   }
-  const expectSoon = (error: number): Promise<void> =>
-    expectWithin(PROMISED_MS, async () => (await verdict()) === error);
-
-  it('should cost no connection before one comes, and be valid beside static ones', async () => {
-    const sessions = `SELECT FROM pg_stat_activity
-      WHERE application_name = 'plant-store-tokens' AND datname = current_database()`;
-    for (const stranger of [`${TOKEN}x`, 'a.b.c', `${token.token.slice(0, -1)}-`]) await expectRefused(stranger, 40101);
-    expect(await store.database.query(sessions)).toEqual([]);
-    // Several that come at once are each decided by itself.
-    const answers = await Promise.all([makeToken(), token.token, TOKEN].map((one) => verdict(bearer(one))));
-    expect(answers).toEqual([40101, 40003, 40003]);
-    expect(await store.database.query(sessions)).toHaveLength(1);
-  });
-
-  it('should be refused without the scope, and not once they have it', async () => {
-    await change('UPDATE access_tokens SET scopes = NULL');
-    await expectRefused(token.token, 40300);
-    await change(`UPDATE access_tokens SET scopes = '{plants:create}'`);
-    await expectSoon(40003);
-  });
 
   it.each([
     ['revoked', 'UPDATE access_tokens SET revoked_at = now()'],
@@ -76,20 +54,23 @@ describe('Access tokens', () => {
     const other = await issueToken(store.database);
     for (const { headers } of [token, other]) expect(await verdict(headers)).toBe(40003);
     await change(sql);
-    await expectSoon(40101);
+    await expectWithin(PROMISED_MS, async () => (await verdict()) === 40101);
     expect(await verdict(other.headers)).toBe(40003);
   });
 
   it('should be right before they expire, and wrong at their end', async () => {
-    const issue = async (expires: string): Promise<StoredToken> => issueToken(store.database, { expires });
-    const [endless, past, ending] = [await issue('infinity'), await issue('-1 second'), await issue('2 seconds')];
+    const endless = await issueToken(store.database, { expires: 'infinity' });
+    const ending = await issueToken(store.database, { expires: '2 seconds' });
     // From the database, and then from memory.
     for (const { headers } of [endless, endless, ending]) expect(await verdict(headers)).toBe(40003);
-    expect(await verdict(past.headers)).toBe(40101);
     await until(async () => (await verdict(ending.headers)) === 40101);
-    const sql = `SELECT abs(extract(epoch FROM now() - expires_at)) < 1.5 AS "inTime" FROM access_tokens WHERE id = $1`;
-    // A moment early is on the safe side: the way to the database and back.
-    expect(await store.database.query(sql, [ending.id])).toEqual([{ inTime: true }]);
+  });
+
+  it('should be accepted if they were issued before, with a checksum at their end', async () => {
+    const digest = String.raw`\xf44ffa3e926e30d2b11e010bd06dfa76428be5bee592ff81fcd96f520fcda8cc`;
+    await store.database.query('INSERT INTO access_tokens (name, digest) VALUES ($1, $2)', ['old', digest]);
+    // It has no scope.
+    await expectRefused('plant_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL', 40300);
   });
 
   it('should have their last use recorded, to the minute', async () => {
@@ -103,10 +84,6 @@ describe('Access tokens', () => {
     expect(await last()).toEqual({ isNow: null });
     expect(await verdict()).toBe(40003);
     await until(async () => JSON.stringify(await last()) === '{"isNow":true}');
-    await change(`UPDATE access_tokens SET last_used_at = now() - interval '50 seconds'`);
-    const end = performance.now() + 1500;
-    while (performance.now() < end) expect(await verdict()).toBe(40003);
-    expect(await last()).toEqual({ isNow: false });
     await change(`UPDATE access_tokens SET last_used_at = now() - interval '70 seconds'`);
     await until(async () => (await verdict()) === 40003 && JSON.stringify(await last()) === '{"isNow":true}');
   });
@@ -115,14 +92,6 @@ describe('Access tokens', () => {
     const module = PlantsAuthModule.forRoot({ issuedTokens: { url: store.database.url, schema: 'other' } });
     const starting = NestFactory.createApplicationContext(module, { logger: false, abortOnError: false });
     await expect(starting).rejects.toThrow(/^schema other .* is not migrated: /);
-  });
-
-  it('should ask the issuer of JWTs with the first one, and be 50300 while it is away', async () => {
-    expect(issuer.requests).toEqual([]);
-    issuer.answer = json({}, 503);
-    expect((await expectRefused(issuer.token(), 50300)).headers).not.toHaveProperty('www-authenticate');
-    issuer.answer = undefined;
-    await until(async () => (await verdict(bearer(issuer.token()))) === 40003);
   });
 
   it('should be asked to come back if the issuer may have made the key of a JWT just now, which is no failure', async () => {

@@ -39,7 +39,15 @@ describe(runCommandLine.name, () => {
     expect(stderr).not.toContain('REQUEST_TIMEOUT');
   });
 
-  it.each(['\u001b[31mfoo\u009b2J', `Bearer ${TOKEN}`])(
+  it.each(['', 'x'.repeat(101), 'a b', 'zoë', '5', 'jwt:ann', 'a"b', '$(id)', 'a\u001b', TOKEN])(
+    'should refuse the name %j for a token',
+    async (name) => {
+      const { code, stderr } = await outcomeOfCommandLine(['token', 'create', name]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('A name must')]);
+    },
+  );
+
+  it.each(['\u001b[31mfoo\u009b2J', `Bearer ${TOKEN}`, TOKEN.slice(0, 30)])(
     'should repeat %j neither to a terminal nor to a log',
     async (text) => {
       for (const args of [[text], ['token', 'list', `--${text}`], ['token', 'create', 'a', '--expires', text]]) {
