@@ -40,10 +40,6 @@ export class BearerAuthGuard extends NestAuthGuard {
 
   /** Nest's guard calls `passport.authenticate()`, and then `handleRequest`. */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (context.getType() !== 'http')
-      throw new Error(
-        `BearerAuthGuard protects routes of HTTP: protect handlers of "${context.getType()}" in another way`,
-      );
     if (isPublic(context.getHandler(), context.getClass())) return true;
     // Nest has put the options of a PassportModule of the host here: another strategy, or another property.
     this.options = this.ownOptions;

@@ -30,21 +30,12 @@ export class BearerStrategy extends Strategy<never> implements OnApplicationShut
   override readonly name = `plant-store-${randomUUID()}`;
 
   constructor(@Inject(TokenVerifier) verifier: TokenVerifier) {
-    const verify = ({ platform }: BearerRequest, token: string, done: Done): void => {
-      const fail = (error: unknown): void => {
-        done(error instanceof ApiError ? error : credentialUndecided(error));
-      };
-      let verdict: Promise<Principal | undefined> | Principal | undefined;
+    const verify = async ({ platform }: BearerRequest, token: string, done: Done): Promise<void> => {
       try {
-        verdict = verifier.verify(token, platform);
+        done(null, await verifier.verify(token, platform));
       } catch (error) {
-        fail(error);
-        return;
+        done(error instanceof ApiError ? error : credentialUndecided(error));
       }
-      // Awaiting a verdict that is there would slow down each request. Promises of Prisma's client are no instances
-      // of Promise.
-      if (typeof (Object(verdict) as PromiseLike<unknown>).then !== 'function') done(null, verdict as Principal);
-      else Promise.resolve(verdict).then(done.bind(undefined, null), fail);
     };
     super({ realm: 'plants', passReqToCallback: true }, verify as never);
     passport.use(this.name, this);

@@ -11,7 +11,9 @@ const KEYS_MAX_AGE_MS = 3_600_000;
 const FETCH_MS = 5000;
 
 /** The keys cannot be fetched, so nobody knows whether a JWT is valid. */
-export class IssuerError extends Error {}
+export class IssuerError extends Error {
+  readonly retryAt = performance.now() + FETCH_MS;
+}
 
 /** Loads the library. A service that reads no JWT does not. @throws where it cannot be loaded, and says what does */
 export function loadJose(): Promise<Jose> {
@@ -31,23 +33,20 @@ export class IssuerKeys {
   private fetching: Promise<KeySet> | undefined;
   private fetchBegunAt = -Infinity;
   private fetchedAt = -Infinity;
-  /** Why the last fetch failed, and when. */
+  /** Why the last fetch failed. */
   private failure: IssuerError | undefined;
-  private failedAt = -Infinity;
 
   constructor(
     private readonly options: JwtOptions,
     private readonly jose: Jose,
   ) {}
 
-  /** @throws IssuerError */
-  get(): Promise<KeySet> {
-    return this.notOlderThan(KEYS_MAX_AGE_MS);
-  }
-
-  /** Fetches them again, unless that was just done. @throws IssuerError */
-  getNewer(): Promise<KeySet> {
-    return this.notOlderThan(FETCH_MS);
+  /** @param maxAge milliseconds, but keys that were just fetched are not fetched again. @throws IssuerError */
+  async get(maxAge = KEYS_MAX_AGE_MS): Promise<KeySet> {
+    const now = performance.now();
+    if (this.keySet && now < this.fetchedAt + Math.max(maxAge, FETCH_MS)) return this.keySet;
+    if (this.failure && now < this.failure.retryAt) throw this.failure;
+    return (this.fetching ??= this.fetchKeys().finally(() => (this.fetching = undefined)));
   }
 
   /** Milliseconds until the next fetch, if the issuer may have made the key after the last one; else 0. */
@@ -55,13 +54,6 @@ export class IssuerKeys {
     const isKnown = this.keySet?.jwks().keys.some((key) => key.kid === kid);
     if (kid === undefined || isKnown || this.fetchBegunAt >= since) return 0;
     return Math.max(1, this.fetchedAt + FETCH_MS - performance.now());
-  }
-
-  private async notOlderThan(milliseconds: number): Promise<KeySet> {
-    const now = performance.now();
-    if (this.keySet && now < this.fetchedAt + milliseconds) return this.keySet;
-    if (this.failure && now < this.failedAt + FETCH_MS) throw this.failure;
-    return (this.fetching ??= this.fetchKeys().finally(() => (this.fetching = undefined)));
   }
 
   private async fetchKeys(): Promise<KeySet> {
@@ -75,7 +67,6 @@ export class IssuerKeys {
       return this.keySet;
     } catch (error) {
       const reason = reasonOf((error as Error).cause ?? error);
-      this.failedAt = performance.now();
       this.failure = new IssuerError(`The keys of the JWT issuer ${issuer} cannot be fetched: ${reason}`);
       throw this.failure;
     }

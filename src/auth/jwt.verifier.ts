@@ -75,7 +75,7 @@ export class JwtVerifier extends TokenVerifier {
       // Without a `kid`, a new key looks like a forged signature.
       const isForged = kid === undefined && error instanceof errors.JWSSignatureVerificationFailed;
       if (!isForged && !(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const newKeys = await this.keys.getNewer();
+      const newKeys = await this.keys.get(0);
       if (newKeys === keys) throw error;
       return this.verifyWith(newKeys, token, kid);
     }

@@ -44,13 +44,10 @@ export class TokenVerifierChain extends TokenVerifier {
     super();
   }
 
-  /** Not `async`, because most results are there at once. @param first index of the first verifier to ask */
-  verify(token: string, request?: unknown, first = 0): Promise<Principal | undefined> | Principal | undefined {
-    for (let index = first; index < this.verifiers.length; index++) {
-      const result = this.verifiers[index]?.verify(token, request);
-      if (result instanceof Promise)
-        return result.then((principal) => principal ?? this.verify(token, request, index + 1));
-      if (result !== undefined) return result;
+  async verify(token: string, request?: unknown): Promise<Principal | undefined> {
+    for (const verifier of this.verifiers) {
+      const principal = await verifier.verify(token, request);
+      if (principal !== undefined) return principal;
     }
     const found = `It has ${token.length} characters, and is none of those that this service knows`;
     if (refusalOf(request) === undefined) noteRefusal(request, `An access token was refused. ${found}`);
