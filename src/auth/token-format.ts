@@ -13,14 +13,7 @@ export const BEARER_TOKEN = String.raw`[\w\-.~+/]+=*`;
 export const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /** Names stand in logs and scripts: no white space, quotes or control characters. A dash would begin an option. */
-const NAME_RULES: readonly [rule: RegExp, fault: string][] = [
-  [
-    /^(?!-)[A-Za-z0-9._@/:+-]{1,100}$/,
-    'must have 1 to 100 characters out of letters (A to Z), digits and ._@/:+-, and not begin with -',
-  ],
-  [/\D/, 'must not be made of digits alone, as the ids of access tokens are'],
-  [/^(?!(?:static|jwt)$|jwt:)/i, 'must not be static or jwt, nor begin with jwt: these mean something else'],
-];
+const NAME = /^(?!-|\d+$|static$|jwt(?:$|:))[A-Za-z0-9._@/:+-]{1,100}$/i;
 
 /**
  * Issued tokens and JWTs, also shortened ones: a user may type one into a command line or a path by mistake. The
@@ -41,7 +34,9 @@ export function tokenDigest(token: string): string {
 /** Explains why this is no name of a token, without repeating it; undefined if it is one. */
 export function tokenNameFault(name: string): string | undefined {
   if (withoutTokens(name) !== name) return 'must not look like an access token: a name is not secret, and a token is';
-  return NAME_RULES.find(([rule]) => !rule.test(name))?.[1];
+  if (NAME.test(name)) return undefined;
+  const right = 'must have 1 to 100 letters (A to Z), digits and ._@/:+-';
+  return `${right}, not begin with - or jwt:, and be no number, static or jwt`;
 }
 
 /** Replaces each token with a placeholder. Console output may repeat arguments, but never a token. */
