@@ -103,8 +103,7 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
 
   private async decide(digest: string, request?: unknown): Promise<Principal | undefined> {
     const { timeout = DEFAULT_STORAGE_TIMEOUT } = this.options;
-    const late = (): Error => new DatabaseTimeoutError(this.failure ?? `no answer came within ${timeout} ms`);
-    const row = await withTimeout(this.find(digest, performance.now() + timeout), timeout, late);
+    const row = await withTimeout(this.find(digest, performance.now() + timeout), timeout, () => this.late());
     if (row?.state === 'valid') return principalOf(row);
     const found = row && `${quote(row.name)} with the id ${row.id} is ${row.state} since ${String(row.end)}`;
     noteRefusal(request, `An access token was refused. ${found ?? 'The database does not have it'}`);
@@ -116,8 +115,13 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       throw overloaded(new Error(`${MAX_WAITING} access tokens wait for a look-up`));
     this.waiting.add(digest);
     const rows = await (this.next ??= this.lookUpNext());
-    if (rows === undefined && performance.now() < deadline) return this.find(digest, deadline);
-    return rows?.find((row) => row.digest === digest);
+    if (rows !== undefined) return rows.find((row) => row.digest === digest);
+    if (performance.now() < deadline) return this.find(digest, deadline);
+    throw this.late();
+  }
+
+  private late(): Error {
+    return new DatabaseTimeoutError(this.failure ?? 'no answer came in time');
   }
 
   /** Later requests wait for another statement: this one may read before they come. */
