@@ -14,11 +14,7 @@ const BEARER = new RegExp(`^bearer +(${BEARER_TOKEN})$`, 'i');
 const OTHER_SCHEME = /^(?!bearer\b)[\w!#$%&'*+\-./^`|~]+=*(?: |$)/i;
 
 /** What the strategy of passport-http-bearer gets to see of a request. */
-interface BearerRequest {
-  readonly headers: { readonly authorization: string };
-  readonly platform: PlatformRequest;
-}
-
+type BearerRequest = Readonly<{ headers: { authorization: string }; platform: PlatformRequest }>;
 type Done = (error: unknown, principal?: Principal) => void;
 
 /**
@@ -43,9 +39,8 @@ export class BearerStrategy extends Strategy<never> implements OnApplicationShut
 
   /** The strategy also takes tokens from query and body, so it gets the header alone. */
   override authenticate(request: PlatformRequest & IncomingMessage): void {
-    const authorization = authorizationOf(nodeRequest(request));
-    const bearer: BearerRequest = { headers: { authorization }, platform: request };
-    super.authenticate(bearer as never);
+    const headers = { authorization: authorizationOf(nodeRequest(request)) };
+    super.authenticate({ headers, platform: request } satisfies BearerRequest as never);
   }
 
   onApplicationShutdown(): void {

@@ -13,17 +13,15 @@ const USAGE_ERROR = 2;
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   // The output of a command is for scripts. `serve` gets a logger of its own.
   Logger.overrideLogger({ log: printError, warn: printError, error: printError });
-  let usage: number | undefined;
-  const code = await exitCodeOf(() =>
-    createProgram()
-      .parseAsync(args, { from: 'user' })
-      .catch((error: unknown) => {
-        // commander has printed the help or the fault already.
-        if (!(error instanceof CommanderError)) throw error;
-        usage = error.exitCode === 0 ? 0 : USAGE_ERROR;
-      }),
-  );
-  return usage ?? code;
+  const run = createProgram().parseAsync(args, { from: 'user' });
+  try {
+    await run;
+    return 0;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return exitCodeOf(() => run);
+    // commander has printed the help or the fault already.
+    return error.exitCode === 0 ? 0 : USAGE_ERROR;
+  }
 }
 
 /** Commands load their modules when they run, so help and usage errors come at once. */
