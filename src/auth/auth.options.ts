@@ -1,6 +1,6 @@
 import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, isURL, Matches, ValidateNested } from 'class-validator';
 import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { assertValid, IsIntBetween, type OptionsOf, Rule, withDefaults } from '../util/options.js';
 import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -79,10 +79,10 @@ export type PlantsAuthModuleOptions = OptionsOf<PlantsAuthOptions>;
 
 /** Checks the options and adds the defaults. @throws OptionsError that names every fault */
 export function authOptionsOf(given: unknown): PlantsAuthOptions {
-  const options = optionsOf(PlantsAuthOptions, given);
+  const options = withDefaults(PlantsAuthOptions, given);
   const { issuedTokens, jwt } = options;
-  if (typeof issuedTokens === 'object') options.issuedTokens = optionsOf(IssuedTokens, issuedTokens);
-  if (typeof jwt === 'object') options.jwt = optionsOf(Jwt, jwt);
+  if (typeof issuedTokens === 'object') options.issuedTokens = withDefaults(IssuedTokens, issuedTokens);
+  if (typeof jwt === 'object') options.jwt = withDefaults(Jwt, jwt);
   return assertValid(options, AUTH_MODULE);
 }
 

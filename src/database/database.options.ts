@@ -1,5 +1,5 @@
 import { IsOptional, IsString } from 'class-validator';
-import { IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { IsIntBetween, type OptionsOf, Rule, withDefaults } from '../util/options.js';
 import { messageIfThrows } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
@@ -10,11 +10,12 @@ export const DEFAULT_STORAGE_TIMEOUT = 5000;
 export const DAY_MS = 86_400_000;
 
 /** Checks the URL together with its password. Messages repeat neither. */
-const IsPostgresUrl = Rule((url, { password }: DatabaseAddress) =>
-  messageIfThrows(() => parseDatabaseUrl(String(url), typeof password === 'string' ? password : undefined)),
-);
-
-const IsSchema = Rule((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
+const IsPostgresUrl = () =>
+  Rule((url, { password }: DatabaseAddress) =>
+    messageIfThrows(() => parseDatabaseUrl(String(url), typeof password === 'string' ? password : undefined)),
+  );
+const IsSchema = () =>
+  Rule((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
 
 /** The part of a `pg` pool that the store uses. Any version of `pg` has it, and a wrapper may have it. */
 export interface PgPoolLike {
@@ -42,7 +43,7 @@ export interface PgClientLike {
 /** The address of the store's tables. */
 export class DatabaseAddress {
   /** PostgreSQL URL: `postgresql://user@host:5432/database`, with `sslmode` and `schema` as parameters. */
-  @IsPostgresUrl
+  @IsPostgresUrl()
   url!: string;
   /** The password, not encoded, if it is not in the URL. @defaultValue none */
   @IsOptional()
@@ -50,7 +51,7 @@ export class DatabaseAddress {
   password?: string | undefined;
   /** The schema of the tables. @defaultValue the `schema` of the URL, or else `public` */
   @IsOptional()
-  @IsSchema
+  @IsSchema()
   schema?: string | undefined;
 }
 
@@ -81,7 +82,7 @@ class PoolSettings {
   pool!: PgPoolLike;
   /** The schema of the tables. The `search_path` of the connections does not matter. @defaultValue public */
   @IsOptional()
-  @IsSchema
+  @IsSchema()
   schema?: string | undefined;
   /** Milliseconds to wait for a connection and an answer together, 1 to 86400000 (a day). @defaultValue 5000 */
   @IsIntBetween(1, DAY_MS)
@@ -91,9 +92,7 @@ class PoolSettings {
 /** The store opens its own connections and closes them with the application. */
 export type UrlDatabaseOptions = OptionsOf<UrlSettings, 'url'>;
 
-/**
- * The store uses connections of the application's pool. It returns them unchanged, and never closes the pool.
- */
+/** The store uses connections of the application's pool. It returns them unchanged, and never closes the pool. */
 export type PoolDatabaseOptions = OptionsOf<PoolSettings, 'pool'>;
 
 /**
@@ -121,5 +120,5 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
 export function databaseOptionsOf(given: DatabaseOptions): DatabaseOptions {
   if (typeof given !== 'object' || Array.isArray(given)) return given;
   const { url, pool } = given as { url?: unknown; pool?: unknown };
-  return optionsOf<DatabaseOptions>(url === undefined && pool !== undefined ? PoolSettings : UrlSettings, given);
+  return withDefaults<DatabaseOptions>(url === undefined && pool !== undefined ? PoolSettings : UrlSettings, given);
 }

@@ -11,8 +11,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Environment } from '../config/environment.js';
+import { rootReasonOf } from '../database/database.errors.js';
 import { PlantsHealth } from '../plants/plants.health.js';
-import { reasonOf, rootReasonOf } from '../util/text.js';
+import { reasonOf } from '../util/text.js';
 import { Metrics } from './metrics.js';
 
 /** The management listener. It is a plain server, so it answers even if the public one does not. */

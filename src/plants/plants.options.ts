@@ -3,7 +3,7 @@ import { Allow, IsArray, IsIn, IsInstance, IsObject, IsOptional, Matches, Valida
 import { principalOf } from '../auth/token-verifier.js';
 import { type DatabaseOptions, databaseOptionsOf } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { assertValid, IsIntBetween, optionsOf, type OptionsOf, Rule } from '../util/options.js';
+import { assertValid, IsIntBetween, type OptionsOf, Rule, withDefaults } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -110,12 +110,12 @@ export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
 
 /** Checks the options and adds the defaults. @throws OptionsError that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
-  const options = optionsOf(PlantsOptions, given);
+  const options = withDefaults(PlantsOptions, given);
   options.database = databaseOptionsOf(options.database);
   return assertValid(options, PLANTS_MODULE);
 }
 
 /** Does the same for the options of the route. */
 export function routeOptionsOf(given: object): PlantsRouteOptions {
-  return assertValid(optionsOf(PlantsRouteOptions, given), PLANTS_MODULE);
+  return assertValid(withDefaults(PlantsRouteOptions, given), PLANTS_MODULE);
 }

@@ -49,7 +49,7 @@ export class PlantsService implements OnModuleInit {
    */
   async onModuleInit(): Promise<void> {
     const { options, pool } = this;
-    await assertReadyForCreates(pool, options.database);
+    await assertReadyForCreates(pool);
     const shards = await findCitusShards(pool);
     if (shards.length === 0) await assertMayExecute(pool.execute);
     const table = shards.length === 0 ? this.repository : new CitusTable(this.prisma, pool, shards);
