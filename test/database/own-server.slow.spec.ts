@@ -80,7 +80,7 @@ describe('A synchronous standby that is away', () => {
     expect(await later).toMatchObject({ status: 200 });
   });
 
-  it('should leave five sessions of a pool of four, answer in time, come back, and leave none after a stop', async () => {
+  it('should take at most five sessions by a pool of four, answer in time, and come back', async () => {
     const load = new Load(store.port, CLIENTS);
     await until(() => load.created.length > CLIENTS);
     await wantStandby('nobody');
@@ -107,17 +107,6 @@ describe('A synchronous standby that is away', () => {
     await expectWithin(3000, async () => Promise.resolve(load.created.length > before));
     await load.stop();
     expect(await load.compareWith(server)).toMatchObject({ lost: 0, storedThoughRefused: 0 });
-
-    await wantStandby('nobody');
-    const last = Array.from({ length: CLIENTS }, (_, index) => store.post(`{"id":${-index - 2},"name":"Rose"}`));
-    await until(async () => (await count(WAITS)) > 0);
-    using stopwatch = new Stopwatch();
-    await store.stop();
-    // A statement sent just before the deadline of its creates has its own 5 s. Its cancel takes 1.25 s.
-    expect(stopwatch.elapsed).toBeLessThan(12_000);
-    await Promise.allSettled(last);
-    await wantStandby('');
-    await until(async () => (await count(SESSIONS)) === 0);
   });
 });
 

@@ -79,11 +79,6 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     await sleep(1000);
     address.restore();
   }),
-  fault('answers trickle, 2 bytes a millisecond, for 3 s', {}, async ({ address }) => {
-    address.trickle = 2;
-    await sleep(3000);
-    address.restore();
-  }),
   fault('black hole for 7 s; then everything held back arrives', {}, async ({ address }) => {
     address.freeze();
     await sleep(7000);
