@@ -82,7 +82,7 @@ export class Cluster implements AsyncDisposable {
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
   query<Row = Record<string, unknown>>(sql: string): Promise<Row[]> {
-    return query<Row>(this.embeddedUrl ?? this.primary.url(), sql);
+    return query(this.embeddedUrl ?? this.primary.url(), sql);
   }
 
   /** Stops the primary, makes a standby of its data, and starts both. */

@@ -59,7 +59,7 @@ export class PostgresServer {
     const args = [`--pgdata=${server.data}`, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
     await runAs(account, join(bin, 'initdb'), args);
     await server.start();
-    await server.query('CREATE DATABASE plants', 'postgres');
+    await query(server.url('postgres', 'postgres'), 'CREATE DATABASE plants');
     return server;
   }
 
@@ -83,7 +83,7 @@ export class PostgresServer {
     await until(async () => {
       // Processes of a killed server may need a moment to end, and a new one does not start before.
       if (this.hasEnded()) await this.spawn();
-      return this.query('SELECT', 'postgres').then(Boolean, () => false);
+      return query(this.url('postgres', 'postgres'), 'SELECT').then(Boolean, () => false);
     }, START_TIMEOUT_MS);
   }
 
@@ -122,8 +122,8 @@ export class PostgresServer {
   }
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
-  query<Row = Record<string, unknown>>(sql: string, database?: string): Promise<Row[]> {
-    return query(this.url('postgres', database), sql);
+  query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]> {
+    return query(this.url(), sql, parameters);
   }
 
   /** Sets a setting of the server without a restart. */
