@@ -1,7 +1,12 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withConnection, withTimeout } from '../database/connection.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { DatabaseTimeoutError, lacksPrivilege, ReadOnlyServerError, rootReasonOf } from '../database/database.errors.js';
+import {
+  DatabaseTimeoutError,
+  lacksPrivilege,
+  ReadOnlyServerError,
+  rootReasonOf,
+} from '../database/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import { UrlPool } from '../database/store-pool.js';
 import { assertMigrated } from '../database/table-checks.js';

@@ -73,7 +73,7 @@ export async function withTimeout<T>(work: Promise<T>, milliseconds: number, tim
  * `pg_cancel_backend()` needs another connection, and behind a pooler it may end the statement of a stranger.
  */
 export function requestCancel(client: object): void {
-  const { connection, host, port, processID, secretKey } = client as CancelKey & pg.Client;
+  const { connection, host, port, processID, secretKey } = client as CancelKey & Pick<pg.Client, 'host' | 'port'>;
   // The pool of a host may have another kind of client.
   if (connection?.stream === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;

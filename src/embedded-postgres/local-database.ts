@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
+import { Environment, hasNoConfiguredToken } from '../config/environment.js';
 import { packageVersion } from '../config/package-files.js';
 import { Migrator } from '../database/migrator.js';
 import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_URL_FILE, SERVER_TIMEOUT_MS } from './embedded-postgres.js';
@@ -29,7 +29,8 @@ export class LocalDatabase {
       await writeSecret(LOCAL_URL_FILE, postgres.url);
       const token = hasNoConfiguredToken(configured) ? await localToken() : undefined;
       const ACCESS_TOKENS = token === undefined ? configured.ACCESS_TOKENS : [token];
-      return new LocalDatabase(postgres, { ...configured, DATABASE_URL: postgres.url, ACCESS_TOKENS }, token);
+      const own = { DATABASE_URL: postgres.url, ACCESS_TOKENS };
+      return new LocalDatabase(postgres, Object.assign(new Environment(), configured, own), token);
     } catch (error) {
       await new LocalDatabase(postgres, configured).close();
       throw error;

@@ -111,7 +111,9 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
   ])('should be refused at the start if the URL does not declare it, and it %s', async (_, settings, reason) => {
     const [database, another] = await Promise.all([createTestDatabase(), startPooler(settings)]);
     const start = startStoreOn({ ...database, url: urlThrough(another, database, {}) });
-    const message = RegExp(`^cannot use schema public of database plants_test_.*${reason.source}.*Declare .*\\?pgbouncer=true$`);
+    const message = RegExp(
+      `^cannot use schema public of database plants_test_.*${reason.source}.*Declare .*\\?pgbouncer=true$`,
+    );
     await expect(start).rejects.toThrow(message);
     await another.stop();
     await database.drop();

@@ -22,7 +22,9 @@ export async function createTestDatabase({ migrated = true }: { migrated?: boole
   return {
     url,
     query: (sql, parameters) => query(url, sql, parameters),
-    drop: async () => void (await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+    drop: async () => {
+      await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
   };
 }
 
