@@ -16,7 +16,7 @@ export class HostPool extends StorePool implements OnApplicationShutdown {
   };
 
   constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
-    const description = `schema ${schema} of the database of the pool from the host`;
+    const description = `schema ${schema} of the database of the host`;
     super(schema, description, pool.options?.max ?? Infinity, timeout, false);
     this.pool = pool;
     // An event without a listener would end the process. Prisma's adapter listens to a pool too.

@@ -2,14 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { EventEmitter } from 'node:events';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database/test-database.js';
-import { storageApiError } from '../plants/plants.repository.js';
 import { reasonOf } from '../util/text.js';
 import {
   DatabaseLostError,
   DatabaseOverloadedError,
   isPlantRejected,
+  isRejectedForNow,
   isRejection,
   isUndecided,
+  NothingWrittenError,
 } from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
 import { HostPool } from './host-pool.js';
@@ -25,20 +26,19 @@ const ofPrisma = (originalCode?: string, code = 'P2010'): Error =>
 
 describe('A failed statement', () => {
   it.each([
-    ['the server is read-only for now', 50300, false, ofPrisma('25006')],
-    ['an object was in use', 50300, true, ofPrisma('55P03')],
-    ['all connections stayed busy', 50301, false, new DatabaseOverloadedError('')],
-    ['the statement was cancelled', 50400, false, ofPrisma('57014')],
-    ['a pooler has lost the server', 50400, false, ofPrisma('08006')],
-    ['the connection was lost by a rejection', 50400, false, new DatabaseLostError('', { cause: answer('57P01') })],
-    ['something that is no error was thrown', 50400, false, undefined],
-    ['a privilege is missing', 50000, false, ofPrisma('42501')],
-    ['a constraint is violated', 50000, true, ofPrisma('23505', 'P2002')],
-  ])('should, if %s, be %d, perhaps for one plant alone: %s', (_, error, isOfOne, cause) => {
-    const failure = storageApiError(cause);
-    expect([failure.error, failure.cause, isUndecided(cause)]).toEqual([error, cause, error === 50400]);
-    // Of what is undecided, nothing is sent alone.
-    if (error !== 50400) expect(isPlantRejected(cause)).toBe(isOfOne);
+    ['the server is read-only for now', ofPrisma('25006'), 'rejected for now'],
+    ['an object was in use', ofPrisma('55P03'), 'rejected for now, perhaps for one plant'],
+    ['a privilege is missing', ofPrisma('42501'), 'rejected'],
+    ['a constraint is violated', ofPrisma('23505', 'P2002'), 'rejected, perhaps for one plant'],
+    ['no connection was free', new DatabaseOverloadedError(''), 'not sent'],
+    ['the statement was cancelled', ofPrisma('57014'), 'undecided'],
+    ['a pooler has lost the server', ofPrisma('08006'), 'undecided'],
+    ['the connection was lost by a rejection', new DatabaseLostError('', { cause: answer('57P01') }), 'undecided'],
+    ['something that is no error was thrown', undefined, 'undecided'],
+  ])('should, if %s, be told from its error', (_, error, expected) => {
+    const rejected = `rejected${isRejectedForNow(error) ? ' for now' : ''}${isPlantRejected(error) ? ', perhaps for one plant' : ''}`;
+    const isNotSent = error instanceof NothingWrittenError;
+    expect(isUndecided(error) ? 'undecided' : isNotSent ? 'not sent' : rejected).toBe(expected);
   });
 
   it('should say in one line why no address of a host could be reached', () => {
