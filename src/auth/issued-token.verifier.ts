@@ -124,8 +124,10 @@ export class IssuedTokenVerifier extends TokenVerifier implements OnModuleInit, 
       throw overloaded(new Error(`${MAX_WAITING} access tokens wait for a look-up`));
     this.waiting.add(digest);
     const rows = await (this.next ??= this.lookUpNext());
-    if (rows === undefined && performance.now() < deadline) return this.find(digest, deadline);
-    return rows?.find((row) => row.digest === digest);
+    if (rows !== undefined) return rows.find((row) => row.digest === digest);
+    if (performance.now() < deadline) return this.find(digest, deadline);
+    // The timer of the request may come later: without an answer, a token is not wrong.
+    throw new DatabaseTimeoutError(this.failure);
   }
 
   /** Later requests wait for another statement: this one may read before they come. */

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
 import { makeToken } from '../../src/auth/token-format.js';
 import { PlantsAuthModule } from '../../src/index.js';
+import { createTestDatabase } from '../support/database/test-database.js';
 import { expectRefusal, type RawResponse, TOKEN } from '../support/http/request.js';
 import { startStore, type Store } from '../support/service/store.js';
 import {
@@ -171,4 +173,19 @@ describe('Access tokens', () => {
     for (const one of [TOKEN, OTHER_TOKEN]) expect(await create(bearer(one))).toBeUndefined();
     expect(await create(token.headers)).toBe(40901);
   });
+});
+
+it('An issued token should not be wrong, but undecided, if its time is up after an outage in which the process stalls', async () => {
+  const database = await createTestDatabase();
+  const verifier = new IssuedTokenVerifier({ url: database.url, timeout: 150 });
+  await database.drop();
+  const failures = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  const verdict = verifier.verify(makeToken());
+  await until(() => failures.mock.calls.length > 0);
+  const end = performance.now() + 250;
+  // Then the retry and the end of the time are due together.
+  while (performance.now() < end);
+  await expect(verdict).rejects.toThrow('does not exist');
+  failures.mockRestore();
+  await verifier.onApplicationShutdown();
 });
