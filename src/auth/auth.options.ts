@@ -1,6 +1,6 @@
 import { ArrayNotEmpty, IsIn, IsNotEmpty, IsOptional, IsString, isURL, Matches, ValidateNested } from 'class-validator';
 import { DatabaseAddress, DAY_MS, DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
-import { assertValid, IsIntBetween, type OptionsOf, Rule, withDefaults } from '../util/options.js';
+import { assertValid, CheckedBy, IsIntBetween, optionsOf, type OptionsOf } from '../util/options.js';
 import { ACCESS_TOKEN } from './static-token.verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -13,7 +13,7 @@ const SERVER = {
   allow_fragments: false,
 };
 /** The library takes a URL without slashes too. */
-export const IsServerUrl = Rule((url) =>
+export const IsServerUrl = CheckedBy((url) =>
   typeof url === 'string' && /^https?:\/\//i.test(url) && isURL(url, SERVER)
     ? undefined
     : 'must be a URL such as https://id.example.com, without user and fragment',
@@ -70,7 +70,7 @@ export class PlantsAuthOptions {
   @ValidateNested()
   jwt?: JwtOptions | undefined;
   /** A verifier of the application, instead of the three above. @defaultValue none */
-  @Rule(verifierFault)
+  @CheckedBy(verifierFault)
   verifier?: TokenVerifier | undefined;
 }
 
@@ -79,10 +79,10 @@ export type PlantsAuthModuleOptions = OptionsOf<PlantsAuthOptions>;
 
 /** Checks the options and adds the defaults. @throws OptionsError that names every fault */
 export function authOptionsOf(given: unknown): PlantsAuthOptions {
-  const options = withDefaults(PlantsAuthOptions, given);
+  const options = optionsOf(PlantsAuthOptions, given);
   const { issuedTokens, jwt } = options;
-  if (typeof issuedTokens === 'object') options.issuedTokens = withDefaults(IssuedTokens, issuedTokens);
-  if (typeof jwt === 'object') options.jwt = withDefaults(Jwt, jwt);
+  if (typeof issuedTokens === 'object') options.issuedTokens = optionsOf(IssuedTokens, issuedTokens);
+  if (typeof jwt === 'object') options.jwt = optionsOf(Jwt, jwt);
   return assertValid(options, AUTH_MODULE);
 }
 

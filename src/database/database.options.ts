@@ -1,5 +1,5 @@
 import { IsOptional, IsString } from 'class-validator';
-import { IsIntBetween, type OptionsOf, Rule, withDefaults } from '../util/options.js';
+import { CheckedBy, IsIntBetween, optionsOf, type OptionsOf } from '../util/options.js';
 import { messageIfThrows } from '../util/text.js';
 import { parseDatabaseUrl, schemaFault } from './database-url.js';
 
@@ -11,11 +11,12 @@ export const DAY_MS = 86_400_000;
 
 /** Checks the URL together with its password. Messages repeat neither. */
 const IsPostgresUrl = () =>
-  Rule((url, { password }: DatabaseAddress) =>
+  CheckedBy((url, { password }: DatabaseAddress) =>
     messageIfThrows(() => parseDatabaseUrl(String(url), typeof password === 'string' ? password : undefined)),
   );
+
 const IsSchema = () =>
-  Rule((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
+  CheckedBy((schema) => (typeof schema === 'string' ? schemaFault(schema) : 'must be the name of a schema'));
 
 /** The part of a `pg` pool that the store uses. Any version of `pg` has it, and a wrapper may have it. */
 export interface PgPoolLike {
@@ -76,7 +77,7 @@ class UrlSettings extends DatabaseAddress {
 
 class PoolSettings {
   /** The application's pool of `pg`, of any version. */
-  @Rule((pool) =>
+  @CheckedBy((pool) =>
     typeof (Object(pool) as Partial<PgPoolLike>).connect === 'function' ? undefined : 'must be a Pool of pg',
   )
   pool!: PgPoolLike;
@@ -120,5 +121,5 @@ export function hasUrl(options: DatabaseOptions): options is UrlDatabaseOptions 
 export function databaseOptionsOf(given: DatabaseOptions): DatabaseOptions {
   if (typeof given !== 'object' || Array.isArray(given)) return given;
   const { url, pool } = given as { url?: unknown; pool?: unknown };
-  return withDefaults<DatabaseOptions>(url === undefined && pool !== undefined ? PoolSettings : UrlSettings, given);
+  return optionsOf<DatabaseOptions>(url === undefined && pool !== undefined ? PoolSettings : UrlSettings, given);
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { assertValid, withDefaults } from '../util/options.js';
+import { assertValid, optionsOf } from '../util/options.js';
 import { type Query, withConnection } from './connection.js';
 import { type DatabaseUrl, parseDatabaseUrl, warnOfIgnored } from './database-url.js';
 import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
@@ -36,7 +36,7 @@ export class Migrator {
 
   /** Connects to nothing yet. @throws Error that names every fault of the options */
   constructor(options: MigratorOptions) {
-    const { url, password, schema, grantTo = '' } = assertValid(withDefaults(MigratorSettings, options), 'Migrator');
+    const { url, password, schema, grantTo = '' } = assertValid(optionsOf(MigratorSettings, options), 'Migrator');
     this.database = parseDatabaseUrl(url, password, schema);
     this.grantTo = grantTo;
   }

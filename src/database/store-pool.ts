@@ -64,6 +64,8 @@ export interface QueryResult {
   readonly rows: unknown[];
 }
 
+type VerifyAnswer = (rows: unknown[], sentAt: number) => void;
+
 /**
  * Runs statements on the connections of a store, each by itself. A statement has one time limit for the wait and the
  * answer. The class of an error says whether it was sent: after a `NothingWrittenError` nothing was executed, an error
@@ -98,25 +100,27 @@ export abstract class StorePool {
 
   /**
    * Runs one statement without Prisma, for what comes before or beside a create. Names of tables must be qualified.
-   * @param verify throws if the session cannot be used: then it is closed, and the next one may lead to another server
+   * @param verify throws if the session cannot be used: then it is closed, and the next one may lead to another server.
+   * It also gets the `performance.now()` at which the statement was sent, at the earliest
    */
   readonly execute = async <Row>(
     text: string,
     values: readonly unknown[] = [],
-    verify?: (rows: Row[]) => void,
-  ): Promise<Row[]> => (await this.query({ text, values }, verify as (rows: unknown[]) => void)).rows as Row[];
+    verify?: (rows: Row[], sentAt: number) => void,
+  ): Promise<Row[]> => (await this.query({ text, values }, verify as VerifyAnswer)).rows as Row[];
 
   /** Runs one statement. Prisma's adapter calls this, and the three methods after it. */
-  async query(statement: QueryConfig, verify?: (rows: unknown[]) => void): Promise<QueryResult> {
+  async query(statement: QueryConfig, verify?: VerifyAnswer): Promise<QueryResult> {
     let deadline = performance.now() + this.timeout;
     const client = await this.acquire(deadline);
-    if (this.answerTimeout !== undefined) deadline = performance.now() + this.answerTimeout;
+    const sentAt = performance.now();
+    if (this.answerTimeout !== undefined) deadline = sentAt + this.answerTimeout;
     const answer = this.keepsSessions ? this.send(client, statement) : this.transact(client, statement, deadline);
     const limit = this.answerTimeout ?? this.timeout;
     const timeoutError = (): Error => new DatabaseTimeoutError(`the database did not answer within ${limit} ms`);
     try {
       const result = await withTimeout(answer, deadline + GRACE_MS - performance.now(), timeoutError);
-      verify?.(result.rows);
+      verify?.(result.rows, sentAt);
       this.giveBack(client);
       return result;
     } catch (error) {

@@ -3,7 +3,7 @@ import { Allow, IsArray, IsIn, IsInstance, IsObject, IsOptional, Matches, Valida
 import { principalOf } from '../auth/token-verifier.js';
 import { type DatabaseOptions, databaseOptionsOf } from '../database/database.options.js';
 import type { ErrorStatus } from '../errors/error-catalogue.js';
-import { assertValid, IsIntBetween, type OptionsOf, Rule, withDefaults } from '../util/options.js';
+import { assertValid, CheckedBy, IsIntBetween, optionsOf, type OptionsOf } from '../util/options.js';
 
 /** The creator of a plant. A `Principal` is one. */
 export interface Creator {
@@ -73,13 +73,13 @@ const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
 export class PlantsRouteOptions {
   /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
-  @Rule((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : `must be ${A_PATH}`))
+  @CheckedBy((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : `must be ${A_PATH}`))
   path: string | false = 'plants';
   /** The `version` of `@Controller()`, with versioning enabled. @defaultValue that of the application */
   @Allow()
   version?: ControllerOptions['version'];
   /** Who may create plants. Required, unless `path` is `false`. */
-  @Rule((guards, { path }: PlantsRouteOptions) =>
+  @CheckedBy((guards, { path }: PlantsRouteOptions) =>
     isGuards(guards) || (path === false && guards === undefined) ? undefined : `must be ${GUARDS}`,
   )
   guards?: PlantsGuards;
@@ -110,12 +110,12 @@ export type PlantsModuleAsyncOptions = PlantsModuleRouteOptions &
 
 /** Checks the options and adds the defaults. @throws OptionsError that names every fault */
 export function plantsOptionsOf(given: unknown): PlantsOptions {
-  const options = withDefaults(PlantsOptions, given);
+  const options = optionsOf(PlantsOptions, given);
   options.database = databaseOptionsOf(options.database);
   return assertValid(options, PLANTS_MODULE);
 }
 
 /** Does the same for the options of the route. */
 export function routeOptionsOf(given: object): PlantsRouteOptions {
-  return assertValid(withDefaults(PlantsRouteOptions, given), PLANTS_MODULE);
+  return assertValid(optionsOf(PlantsRouteOptions, given), PLANTS_MODULE);
 }

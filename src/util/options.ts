@@ -20,9 +20,9 @@ export type OptionsOf<T, Required extends keyof T = never> = Pick<T, Required> &
  * Checks a field for which class-validator has no decorator. `faultOf` also gets all options. It returns the words
  * behind the name of the field.
  */
-export function Rule(faultOf: (value: unknown, options: never) => string | undefined): PropertyDecorator {
+export function CheckedBy(faultOf: (value: unknown, options: never) => string | undefined): PropertyDecorator {
   return ValidateBy({
-    name: 'rule',
+    name: 'checkedBy',
     validator: {
       validate: (value, args) => faultOf(value, args?.object as never) === undefined,
       defaultMessage: (args) => `$property ${faultOf(args?.value, args?.object as never)}`,
@@ -33,7 +33,7 @@ export function Rule(faultOf: (value: unknown, options: never) => string | undef
 export const IsIntBetween = (min: number, max: number) => applyDecorators(IsInt(), Min(min), Max(max));
 
 /** Fills the class with the given options. A pool or a guard stays the same object, so nothing is transformed. */
-export function withDefaults<T extends object>(Options: new () => T, given: unknown): T {
+export function optionsOf<T extends object>(Options: new () => T, given: unknown): T {
   const defined = Object.entries(Object(given) as object).filter(([, value]) => value !== undefined);
   return Object.assign(new Options(), Object.fromEntries(defined));
 }
