@@ -73,7 +73,9 @@ const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */
 export class PlantsRouteOptions {
   /** Path of the route below the global prefix, such as `garden/plants`; `false`: no route. @defaultValue 'plants' */
-  @CheckedBy((path) => (path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : `must be ${A_PATH}`))
+  @CheckedBy((path) =>
+    path === false || (typeof path === 'string' && PATH.test(path)) ? undefined : `must be ${A_PATH}`,
+  )
   path: string | false = 'plants';
   /** The `version` of `@Controller()`, with versioning enabled. @defaultValue that of the application */
   @Allow()
