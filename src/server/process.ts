@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { withoutTokens } from '../auth/token-format.js';
 import { ConfigurationError } from '../config/configuration.js';
 import { MigrationError, sqlStateOf } from '../database/database.errors.js';
-import { escapeControls, ExplainedError } from '../util/text.js';
+import { escapeLines, ExplainedError } from '../util/text.js';
 
 /** The time to disconnect from the database after SHUTDOWN_TIMEOUT. */
 const DISCONNECT_MS = 250;
@@ -55,8 +55,7 @@ export async function closeWithin(app: INestApplication, limit: number, cause: s
 
 /** Prints to standard error. The text may repeat arguments or data, so control characters and tokens are removed. */
 export function printError(text: string): void {
-  const lines = withoutTokens(text.trimEnd()).split('\n');
-  console.error(lines.map(escapeControls).join('\n'));
+  console.error(escapeLines(withoutTokens(text.trimEnd())));
 }
 
 /** Runs a command. Prints why it failed, with the stack if nothing explains it, and returns the exit code. */

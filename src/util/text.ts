@@ -35,6 +35,11 @@ export function quote(value: unknown): string {
   return escapeControls(JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED - 1)}…` : text));
 }
 
+/** Makes each line of a text safe for a terminal. */
+export function escapeLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}
+
 /** Describes a wrong value. A text is described by its type alone, because it may be a secret. */
 export function describeFound(value: unknown): string {
   if (value === undefined) return 'is missing';

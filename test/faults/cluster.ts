@@ -26,8 +26,6 @@ export interface FaultOptions {
   readonly answersAll?: true;
   /** No create may fail: only an id that is taken is refused. */
   readonly createsAll?: true;
-  /** Mounts disks, which only root can do. */
-  readonly needsRoot?: true;
 }
 
 /** Something that goes wrong under load. */

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { type Cluster, type Fault, fault, type FaultOptions } from './cluster.js';
 
@@ -111,17 +109,6 @@ const DATABASE_FAULTS: readonly Fault[] = [
   ),
 ];
 
-/** Runs a script whose `$1`, `$2` and so on are these arguments. */
-const shell = (script: string, ...args: string[]): Promise<unknown> =>
-  promisify(execFile)('sh', ['-ec', script, 'sh', ...args]);
-
-const walOf = ({ primary }: Cluster): string => join(primary.data, 'pg_wal');
-/** The options of `mount` for a disk of the server's user. */
-const diskOf = ({ primary: { account } }: Cluster, size: string): string =>
-  `size=${size},uid=${account.uid ?? 0},gid=${account.gid ?? 0},mode=700`;
-/** Takes all the room that a disk has left. */
-const fill = (folder: string): Promise<unknown> => shell('dd if=/dev/zero of="$1/filler" bs=64k || true', folder);
-const empty = (folder: string): Promise<void> => rm(join(folder, 'filler'));
 /** Of the embedded server. */
 let embeddedFolder = '';
 
@@ -140,22 +127,7 @@ const EMBEDDED: FaultOptions = {
     await cluster.startService();
   },
 };
-const SMALL_DISK_FOR_WAL: FaultOptions = {
-  needsRoot: true,
-  prepare: async (cluster) => {
-    await cluster.primary.end('SIGINT');
-    const move =
-      'mv "$1" "$1.aside" && mkdir "$1" && mount -t tmpfs -o "$2" tmpfs "$1" && cp -a "$1.aside/." "$1" && rm -r "$1.aside"';
-    await shell(move, walOf(cluster), diskOf(cluster, '112m'));
-    await cluster.primary.start();
-  },
-  cleanup: async (cluster) => {
-    await cluster.primary.end('SIGINT');
-    await shell('cp -a "$1" "$1.aside" && umount "$1" && rmdir "$1" && mv "$1.aside" "$1"', walOf(cluster));
-    await cluster.primary.start();
-  },
-};
-/** What the service, its network and the disk of the database suffer. */
+/** What the service and its network suffer. */
 const MACHINE_FAULTS: readonly Fault[] = [
   fault('kill -9 of the embedded PostgreSQL: the service says so and ends, then a start', EMBEDDED, async (cluster) => {
     const { service } = cluster;
@@ -187,15 +159,6 @@ const MACHINE_FAULTS: readonly Fault[] = [
     address.freeze();
     await sleep(7000);
     address.restore();
-  }),
-  fault('disk of the WAL full: PostgreSQL ends, is started with room again', SMALL_DISK_FOR_WAL, async (cluster) => {
-    await fill(walOf(cluster));
-    // The load alone would need a while for what is left of the present segment.
-    const write = `SELECT pg_logical_emit_message(false, 'faults', repeat('x', 1000000))`;
-    while (await cluster.query(write).catch(() => undefined));
-    await sleep(1000);
-    await empty(walOf(cluster));
-    await cluster.primary.start();
   }),
 ];
 

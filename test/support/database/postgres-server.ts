@@ -23,9 +23,7 @@ const run = promisify(execFile);
 const START_TIMEOUT_MS = 60_000;
 const SETTINGS = {
   max_connections: 60,
-  // The disk of the WAL that is to become full is small.
-  min_wal_size: '32MB',
-  max_wal_size: '64MB',
+  // For a standby that comes back.
   wal_keep_size: '32MB',
   wal_retrieve_retry_interval: '100ms',
 };
