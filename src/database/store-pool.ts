@@ -174,18 +174,18 @@ export abstract class StorePool {
     }
   }
 
-  private giveBack(client: PgClientLike, fault?: Error): void {
+  private giveBack(client: PgClientLike, error?: Error): void {
     this.connectionsInUse -= 1;
     client.removeListener('error', ignore);
-    // With a fault the pool closes the connection, even during a statement.
-    client.release(fault);
+    // With an error the pool closes the connection, even during a statement.
+    client.release(error);
   }
 
   /** A session that waits for a standby would survive its connection, and each new connection would add one. */
-  private async cancel(client: PgClientLike, answer: Promise<unknown>, fault: Error): Promise<void> {
+  private async cancel(client: PgClientLike, answer: Promise<unknown>, error: Error): Promise<void> {
     requestCancel(client);
-    await withTimeout(answer, CANCEL_TIMEOUT_MS, () => fault).catch(() => undefined);
-    this.giveBack(client, fault);
+    await withTimeout(answer, CANCEL_TIMEOUT_MS, () => error).catch(() => undefined);
+    this.giveBack(client, error);
   }
 
   /** Where a session is not kept, a transaction makes its settings itself, and the session is returned unchanged. */
