@@ -1,44 +1,37 @@
 import { ExplainedError, reasonOf } from '../util/text.js';
 
+abstract class DatabaseError extends Error {
+  override readonly name = this.constructor.name;
+}
+
 /** The statement stored nothing: it was not sent, or its answer says so. */
-export abstract class NothingWrittenError extends Error {}
+export abstract class NothingWrittenError extends DatabaseError {}
 
 /** No connection could be made or used, so nothing was executed. */
-export class DatabaseUnreachableError extends NothingWrittenError {
-  override readonly name = 'DatabaseUnreachableError';
-}
+export class DatabaseUnreachableError extends NothingWrittenError {}
 
 /** Every connection stayed busy, too many creates wait, or the time was up before a statement stored the plant. */
-export class DatabaseOverloadedError extends NothingWrittenError {
-  override readonly name = 'DatabaseOverloadedError';
-}
+export class DatabaseOverloadedError extends NothingWrittenError {}
 
 /** An insert stored nothing, although no plant has the id. */
 export class InsertSkippedError extends NothingWrittenError {
-  override readonly name = 'InsertSkippedError';
   override readonly message =
     'no plant has the id, and none is stored: a trigger or a rule of the table plants skips it';
 }
 
 /** The time was up; the outcome of a statement that was sent is unknown. */
-export class DatabaseTimeoutError extends Error {
-  override readonly name = 'DatabaseTimeoutError';
-}
+export class DatabaseTimeoutError extends DatabaseError {}
 
 /** The connection was lost; the outcome of a statement that was sent is unknown. The cause says what happened. */
-export class DatabaseLostError extends Error {
-  override readonly name = 'DatabaseLostError';
-}
+export class DatabaseLostError extends DatabaseError {}
 
 /** Another server may accept writes. */
-export class ReadOnlyServerError extends Error {
-  override readonly name = 'ReadOnlyServerError';
+export class ReadOnlyServerError extends DatabaseError {
   override readonly message = 'the database accepts no writes: it is a standby, or read-only';
 }
 
 /** A pooler dropped the settings of a new session. */
-export class SettingsDroppedError extends Error {
-  override readonly name = 'SettingsDroppedError';
+export class SettingsDroppedError extends DatabaseError {
   override readonly message = 'the session lacks the settings that it was opened with, as a pooler drops them';
 }
 

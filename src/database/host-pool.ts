@@ -33,11 +33,7 @@ export class HostPool extends StorePool implements OnApplicationShutdown {
   }
 
   protected async take(): Promise<PgClientLike> {
-    const client = await this.pool.connect();
-    // A client of pg has a `connect()` too, which returns no connection.
-    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
-      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    return client;
+    return await this.pool.connect();
   }
 
   /** A wrapper of pg may know no callbacks, and may throw at once. */

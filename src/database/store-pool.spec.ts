@@ -170,10 +170,5 @@ describe(StorePool.name, () => {
       expect(texts()).toEqual(sent);
       expect(release.mock.calls).toEqual([[isKept ? undefined : failure]]);
     });
-
-    it('should say that connect() gave no client of a pool', async () => {
-      const cause: unknown = expect.objectContaining({ message: expect.stringContaining('it has to be a Pool of pg') });
-      await expect(lend(() => undefined).execute('SELECT')).rejects.toMatchObject({ cause });
-    });
   });
 });

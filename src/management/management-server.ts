@@ -74,12 +74,11 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   /** Why this process cannot take requests; undefined if it can. */
   private async findObstacle(): Promise<string | undefined> {
     if (!this.publicListener.listening) return 'the service is starting';
-    const check = this.isStopping ? undefined : this.health.check();
-    const failure = await check?.then(
+    const failure = await this.health.check().then(
       () => undefined,
       (error: unknown) => error as Error,
     );
-    // A stop may have begun during the check.
+    // Asked now, as a stop may have begun during the check.
     if (this.isStopping) return 'the service is shutting down';
     const reason = failure && reasonOf(failure);
     if (reason === this.loggedReason) return reason;

@@ -88,7 +88,9 @@ describe('a pool of a host', () => {
 
   it('should keep an application from starting if it cannot be reached', async () => {
     const nowhere = new pg.Pool({ host: '127.0.0.1', port: 1, password: 'secret' });
-    await expect(Host.on({ pool: nowhere })).rejects.toThrow(/^cannot use schema public of the database of the host: (?!.*secret)/);
+    await expect(Host.on({ pool: nowhere })).rejects.toThrow(
+      /^cannot use schema public of the database of the host: (?!.*secret)/,
+    );
   });
 
   it.each([
