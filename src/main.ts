@@ -11,13 +11,14 @@ const END_WAIT_MS = 1000;
 /** Runs the service until a signal: `nest start`, `node dist/main.js` and `plant-store serve` come here. */
 async function bootstrap(): Promise<void> {
   const configuration = await readConfiguration();
-  const environment = assertNoFaults(configuration);
+  const configured = assertNoFaults(configuration);
   assertInstalled();
   const signal = stopSignal();
   // It needs packages that a host may lack.
   const { createApp, listen } = await import('./app.js');
   // Without DATABASE_URL, an embedded PostgreSQL runs as long as the service.
-  const local = environment.DATABASE_URL === undefined ? await LocalDatabase.open(environment) : undefined;
+  const local = configured.DATABASE_URL === undefined ? await LocalDatabase.open(configured) : undefined;
+  const environment = local?.environment ?? configured;
   try {
     const app = await createApp(environment);
     for (const warning of configuration.warnings) new Logger('Configuration').warn(warning);
@@ -25,7 +26,7 @@ async function bootstrap(): Promise<void> {
     // Before it listens nothing was accepted, so the first signal ends the start at once.
     const url = await Promise.race([listen(app, environment), signal.then(() => undefined)]);
     if (url === undefined) return;
-    local?.printSummary(url, environment);
+    local?.printSummary(url);
     const stop = await Promise.race([signal, ...(local ? [local.postgres.ended()] : [])]);
     await closeWithin(app, environment.SHUTDOWN_TIMEOUT, stop);
   } finally {

@@ -1,12 +1,17 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withConnection, withTimeout } from '../database/connection.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { DatabaseTimeoutError, lacksPrivilege, ReadOnlyServerError } from '../database/database.errors.js';
+import {
+  DatabaseTimeoutError,
+  lacksPrivilege,
+  ReadOnlyServerError,
+  rootReasonOf,
+} from '../database/database.errors.js';
 import { DEFAULT_STORAGE_TIMEOUT } from '../database/database.options.js';
 import { UrlPool } from '../database/store-pool.js';
 import { assertMigrated } from '../database/table-checks.js';
 import { overloaded } from '../errors/api-error.js';
-import { quote, rootReasonOf } from '../util/text.js';
+import { quote } from '../util/text.js';
 import type { IssuedTokensOptions } from './auth.options.js';
 import { ISSUED_TOKEN, TOKEN_PREFIX, tokenDigest } from './token-format.js';
 import { noteRefusal, type Principal, TokenVerifier } from './token-verifier.js';

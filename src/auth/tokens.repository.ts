@@ -1,6 +1,7 @@
 import pg from 'pg';
+import { rootReasonOf } from '../database/database.errors.js';
 import type { StorePool } from '../database/store-pool.js';
-import { ExplainedError, quote, rootReasonOf } from '../util/text.js';
+import { ExplainedError, quote } from '../util/text.js';
 import { makeToken, tokenDigest } from './token-format.js';
 
 export type TokenState = 'valid' | 'expired' | 'revoked';

@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
-import { ExplainedError, reasonOf, rootReasonOf } from '../util/text.js';
+import { ExplainedError, reasonOf } from '../util/text.js';
 import type { DatabaseUrl } from './database-url.js';
-import { MigrationError } from './database.errors.js';
+import { MigrationError, rootReasonOf } from './database.errors.js';
 
 /** Runs one statement on any connection. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>;
@@ -15,14 +15,11 @@ export const CANCEL_TIMEOUT_MS = 1000;
 const CANCEL_REQUEST_BYTES = 16;
 const CANCEL_REQUEST_CODE = 80_877_102;
 
-/** Members of a client that are not in the types of pg. */
-interface Internals {
-  readonly connection?: { readonly stream?: Socket };
-  readonly host: string;
-  readonly port: number;
+/** Private members of a client of pg, for a CancelRequest alone: pg hands out neither these numbers nor its socket. */
+interface CancelKey {
   readonly processID: number;
   readonly secretKey: number;
-  unref(): void;
+  readonly connection?: { readonly stream?: Socket };
 }
 
 /**
@@ -37,7 +34,7 @@ export async function withConnection<T>(
   const client = new pg.Client({ ...config, keepAlive: true, connectionTimeoutMillis: STATEMENT_TIMEOUT_MS });
   // A lost connection fails its statements too. Without a listener, the event would end the process.
   client.on('error', () => undefined);
-  const late = (): Error =>
+  const timeoutError = (): Error =>
     new Error(`no answer came within ${timeout / 1000} s, another session may hold a lock on a table of the store`);
   try {
     await client.connect().catch((cause: unknown) => {
@@ -45,29 +42,28 @@ export async function withConnection<T>(
       throw new MigrationError('unreachable', found, { cause });
     });
     return await work(async (sql, values = []) => {
-      const { rows } = await withTimeout(client.query(sql, [...values]), timeout, late);
+      const { rows } = await withTimeout(client.query(sql, [...values]), timeout, timeoutError);
       return rows as never;
     });
   } catch (cause) {
     if (cause instanceof ExplainedError) throw cause;
     throw new MigrationError('refused', `${schemaDescription}: ${rootReasonOf(cause)}`, { cause });
   } finally {
-    // The work is done, so nothing waits for a broken network.
+    // Nothing waits for it: the work is done. In the midst of a statement, pg closes the socket at once.
     void client.end();
-    (client as unknown as Internals).unref();
   }
 }
 
 /** Settles as the work does, or rejects when the time is up. The work itself is not stopped. */
-export async function withTimeout<T>(work: Promise<T>, milliseconds: number, timeUp: () => Error): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, milliseconds: number, timeoutError: () => Error): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     const fail = (): void => {
-      reject(timeUp());
+      reject(timeoutError());
     };
     timer = setTimeout(fail, Math.max(0, milliseconds));
   });
-  return Promise.race([work, late]).finally(() => {
+  return Promise.race([work, timeout]).finally(() => {
     clearTimeout(timer);
   });
 }
@@ -77,7 +73,7 @@ export async function withTimeout<T>(work: Promise<T>, milliseconds: number, tim
  * `pg_cancel_backend()` needs another connection, and behind a pooler it may end the statement of a stranger.
  */
 export function requestCancel(client: object): void {
-  const { connection, host, port, processID, secretKey } = client as Internals;
+  const { connection, host, port, processID, secretKey } = client as CancelKey & Pick<pg.Client, 'host' | 'port'>;
   // The pool of a host may have another kind of client.
   if (connection?.stream === undefined) return;
   const { remoteAddress, remotePort = 0 } = connection.stream;

@@ -30,13 +30,11 @@ describe(parseDatabaseUrl.name, () => {
 
   it.each<[what: string, url: string, told: string, variables?: Record<string, string>]>([
     ['all of it', 'postgresql://gardener:s@db.example:6543/plants', 'plants at db.example:6543 as gardener'],
-    ['a socket', 'postgresql://gardener:s@%2Frun%2Fsql/plants', 'plants at /run/sql:5432 as gardener'],
     ['parameters first', `postgresql://a:7/other?${PARAMETERS}`, 'my plants at b:8 as gardener'],
     ['an IPv6 address', 'postgresql://[::1]/green plants', 'green plants at [::1]:5432'],
     ['an @ in a user', 'postgresql://gardener@house:a:b@[::1]:1', 'gardener@house at [::1]:1 as gardener@house'],
     ['variables for all', 'postgresql://', 'garden at [::1]:6 as gardener', AROUND],
     ['the URL before variables', 'postgresql://a@b:1/c', 'c at b:1 as a', AROUND],
-    ['an empty variable', 'postgresql:///plants', 'plants at localhost:5432', { PGPORT: '' }],
   ])('should read a URL as libpq does: %s', (_, url, told, around = {}) => {
     Object.assign(process.env, around);
     expectTold(url, told);
@@ -73,9 +71,6 @@ describe(parseDatabaseUrl.name, () => {
     ['postgresql://db/plants?SSLMODE=verify-full', 'has the parameter SSLMODE, which is empty, repeated or none of'],
     ['postgresql://db/plants?sslrootcert=/secret', 'sslrootcert, sslcert or sslkey (ENOENT)'],
     [`postgresql://db/plants?schema=${'s'.repeat(64)}`, '1 to 63 bytes'],
-    ['postgresql://db/plants?sslmode=', 'has the parameter sslmode, which is empty'],
-    ['postgresql://db/plants?sslmod=secret', 'sslmod, which is empty, repeated or none of user, password, '],
-    ['postgresql://db/plants?__proto__=secret', 'has the parameter __proto__,'],
     ['postgresql://db/plants?password=a&hidden', 'has a parameter, which'],
     ['postgresql://gardener:hidden@a:5433,b/plants', 'several servers: give one address that leads to the primary'],
   ])('should refuse %j, and repeat no secret', (url, message) => {
@@ -96,7 +91,6 @@ describe(parseDatabaseUrl.name, () => {
   it.each([
     ['sslmode=require', {}],
     ['sslmode=no-verify', { rejectUnauthorized: false }],
-    ['sslmode=disable', false],
     ['sslmode=require&uselibpqcompat=true', { rejectUnauthorized: false }],
   ])('should verify the server unless %s says otherwise, without a warning', (parameters, ssl) => {
     const warn = jest.spyOn(process, 'emitWarning');

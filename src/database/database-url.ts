@@ -13,7 +13,7 @@ export interface DatabaseUrl {
   /** The role; empty if neither the URL nor the variables of pg name one. */
   readonly user: string;
   /** Whether the URL declares a transaction pooler, as for Prisma. */
-  readonly isPooled: boolean;
+  readonly isBehindPooler: boolean;
   /** Database, server, port and user for messages, without the password. */
   readonly description: string;
   /** The schema and its database for messages. */
@@ -41,9 +41,8 @@ const OBEYED = (
 ).split(' ');
 /** These are common, and nothing is lost without them. Any other name is refused: it may ask for more safety. */
 const IGNORED = (
-  'channel_binding client_encoding connect_timeout connection_limit gssencmode keepalives keepalives_count ' +
-  'keepalives_idle keepalives_interval lock_timeout pool_timeout query_timeout socket_timeout sslaccept ' +
-  'statement_timeout'
+  'channel_binding client_encoding connect_timeout connection_limit gssencmode keepalives keepalives_idle ' +
+  'lock_timeout pool_timeout query_timeout socket_timeout sslaccept statement_timeout'
 ).split(' ');
 /** pg treats the first three as verify-full, but warns of them on stderr. */
 const SSL_ALIASES = ['prefer', 'require', 'verify-ca'];
@@ -86,14 +85,14 @@ export function parseDatabaseUrl(url: string, password = '', schema?: string): D
     config,
     schema: chosenSchema,
     user,
-    isPooled: settings.pgbouncer === 'true' || settings.statement_cache_size === '0',
+    isBehindPooler: settings.pgbouncer === 'true' || settings.statement_cache_size === '0',
     description,
     schemaDescription: `schema ${chosenSchema} of database ${description}`,
     ignored: IGNORED.filter((name) => parameters.has(name)),
   };
 }
 
-export function logWarnings({ ignored }: DatabaseUrl): void {
+export function warnOfIgnored({ ignored }: DatabaseUrl): void {
   if (ignored.length === 0) return;
   const found = `Parameters in the URL of the database have no effect: ${ignored.join(', ')}`;
   new Logger('Database').warn(`${found}. docs/configuration.md says what to use instead`);

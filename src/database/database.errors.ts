@@ -1,44 +1,37 @@
-import { ExplainedError } from '../util/text.js';
+import { ExplainedError, reasonOf } from '../util/text.js';
+
+abstract class DatabaseError extends Error {
+  override readonly name = this.constructor.name;
+}
 
 /** The statement stored nothing: it was not sent, or its answer says so. */
-export abstract class NothingWrittenError extends Error {}
+export abstract class NothingWrittenError extends DatabaseError {}
 
 /** No connection could be made or used, so nothing was executed. */
-export class DatabaseUnreachableError extends NothingWrittenError {
-  override readonly name = 'DatabaseUnreachableError';
-}
+export class DatabaseUnreachableError extends NothingWrittenError {}
 
 /** Every connection stayed busy, too many creates wait, or the time was up before a statement stored the plant. */
-export class DatabaseOverloadedError extends NothingWrittenError {
-  override readonly name = 'DatabaseOverloadedError';
-}
+export class DatabaseOverloadedError extends NothingWrittenError {}
 
 /** An insert stored nothing, although no plant has the id. */
 export class InsertSkippedError extends NothingWrittenError {
-  override readonly name = 'InsertSkippedError';
   override readonly message =
     'no plant has the id, and none is stored: a trigger or a rule of the table plants skips it';
 }
 
 /** The time was up; the outcome of a statement that was sent is unknown. */
-export class DatabaseTimeoutError extends Error {
-  override readonly name = 'DatabaseTimeoutError';
-}
+export class DatabaseTimeoutError extends DatabaseError {}
 
 /** The connection was lost; the outcome of a statement that was sent is unknown. The cause says what happened. */
-export class DatabaseLostError extends Error {
-  override readonly name = 'DatabaseLostError';
-}
+export class DatabaseLostError extends DatabaseError {}
 
 /** Another server may accept writes. */
-export class ReadOnlyServerError extends Error {
-  override readonly name = 'ReadOnlyServerError';
+export class ReadOnlyServerError extends DatabaseError {
   override readonly message = 'the database accepts no writes: it is a standby, or read-only';
 }
 
 /** A pooler dropped the settings of a new session. */
-export class SettingsDroppedError extends Error {
-  override readonly name = 'SettingsDroppedError';
+export class SettingsDroppedError extends DatabaseError {
   override readonly message = 'the session lacks the settings that it was opened with, as a pooler drops them';
 }
 
@@ -56,11 +49,11 @@ export class MigrationError extends ExplainedError {
   }
 }
 
-// What the codes of PostgreSQL (SQLSTATE) and of Prisma mean. No other file compares one.
+// The codes of PostgreSQL (SQLSTATE). No other file compares one.
 
-/** A SQLSTATE. Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have their own class. */
+/** Codes of Node.js such as EPIPE have no digit, and those of Prisma such as P1001 have their own class. */
 const SQLSTATE = /^(?!P[1-9])(?=.*\d)[0-9A-Z]{5}$/;
-/** After these the session goes on, in any language: faults of data, statements, locks and transactions. */
+/** After these the session goes on, in any language: errors of data, statements, locks and transactions. */
 const STATEMENT_ONLY = /^(?:0A|21|22|23|25006|26000|40|42|44|54|55|57014|P0)/;
 /** The server is a standby, or read-only; or the statement was cancelled, perhaps by its time limit. */
 const ENDS_SESSION = /^(?:25006|57014)$/;
@@ -74,43 +67,60 @@ const TRANSIENT = /^(?:40|53|55|57|58)|^25006$/;
 const NOT_CAUSED_BY_A_PLANT = /^25006$|^57P|^42|^53|^58/;
 /** A prepared statement is gone, or there already: a pooler has changed the session. */
 const PREPARED_ELSEWHERE = /^(?:26000|42P05)$/;
-const PROTOCOL_VIOLATION = '08P01';
-/** A lock timeout or a deadlock. */
-const LOCKED = /^(?:55P03|40P01)$/;
+const LOCK_TIMEOUT_OR_DEADLOCK = /^(?:55P03|40P01)$/;
 const INSUFFICIENT_PRIVILEGE = '42501';
+const PROTOCOL_VIOLATION = '08P01';
 
-/** What pg says of an answer of the server. The severity is in the language of the server. */
-interface ServerAnswer {
+// What an error of pg means.
+
+/** The severity is in the language of the server. */
+interface ErrorOfPg {
   readonly code?: string;
   readonly severity?: string;
 }
 
-/** Whether PostgreSQL rejected the statement, so that nothing of it was executed. It is asked of errors of pg alone. */
+/** Whether PostgreSQL rejected the statement, so that nothing of it was executed. */
 export function isRejection(error: unknown): boolean {
-  const { code = '', severity } = Object(error) as ServerAnswer;
+  const { code = '', severity } = Object(error) as ErrorOfPg;
   return severity !== undefined && (severity === 'ERROR' || STATEMENT_ONLY.test(code));
 }
 
 /** Whether the session is still good for others. A cancelled statement may run on, as on Citus when a node hangs. */
 export function keepsSession(error: unknown): boolean {
-  const { code = '' } = Object(error) as ServerAnswer;
+  const { code = '' } = Object(error) as ErrorOfPg;
   return isRejection(error) && !ENDS_SESSION.test(code);
 }
 
 /** Whether a prepared statement was not executed, because the session is another one than it seems. */
 export function isPreparedElsewhere(error: unknown): boolean {
-  return isRejection(error) && PREPARED_ELSEWHERE.test((error as ServerAnswer).code ?? '');
+  return isRejection(error) && PREPARED_ELSEWHERE.test((error as ErrorOfPg).code ?? '');
 }
 
-/** Whether the server rejected the statement for now, and may take it later. */
-export function isRejectedForNow(error: unknown): boolean {
-  return TRANSIENT.test(rejectionOf(error) ?? '');
+// What an error of pg means that Prisma may have wrapped.
+
+interface ErrorOfPrisma {
+  readonly code?: unknown;
+  readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } } };
 }
 
-/** Whether PostgreSQL rejected the statement, perhaps because of only one of its plants. */
-export function isPlantRejected(error: unknown): boolean {
-  const state = rejectionOf(error);
-  return state !== undefined && !NOT_CAUSED_BY_A_PLANT.test(state);
+/** The SQLSTATE of a rejection by PostgreSQL; undefined for any other error. */
+function rejectionOf(error: unknown): string | undefined {
+  const { code, meta } = Object(error) as ErrorOfPrisma;
+  const state = meta?.driverAdapterError?.cause?.originalCode ?? code;
+  return typeof state === 'string' && SQLSTATE.test(state) ? state : undefined;
+}
+
+/** The SQLSTATE of an error or of its cause. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const { cause } = Object(error) as { cause?: unknown };
+  return rejectionOf(error) ?? (cause === undefined ? undefined : sqlStateOf(cause));
+}
+
+/** The message of the root cause, in one line. Prisma keeps what PostgreSQL said in `originalMessage`. */
+export function rootReasonOf(error: unknown): string {
+  const { cause } = Object(error) as { cause?: { message?: string; originalMessage?: string } };
+  if (cause?.originalMessage !== undefined) return reasonOf(cause.originalMessage);
+  return cause?.message === undefined ? reasonOf(error) : rootReasonOf(cause);
 }
 
 /** Whether a failed statement may have been executed. Once it was sent, only a rejection says that it was not. */
@@ -125,26 +135,19 @@ export function isUndecidedOnShard(error: unknown): boolean {
   return isUndecided(error) || SHARD_LOST.test(rejectionOf(error) ?? '');
 }
 
-interface FailureOfPrisma {
-  readonly code?: unknown;
-  readonly meta?: { readonly driverAdapterError?: { readonly cause?: { readonly originalCode?: unknown } } };
+/** Whether the server rejected the statement for now, and may take it later. */
+export function isRejectedForNow(error: unknown): boolean {
+  return TRANSIENT.test(rejectionOf(error) ?? '');
 }
 
-/** The SQLSTATE of a rejection by PostgreSQL, which Prisma wraps; undefined for any other failure. */
-function rejectionOf(error: unknown): string | undefined {
-  const { code, meta } = Object(error) as FailureOfPrisma;
-  const state = meta?.driverAdapterError?.cause?.originalCode ?? code;
-  return typeof state === 'string' && SQLSTATE.test(state) ? state : undefined;
-}
-
-/** The SQLSTATE of a failure or of its cause. */
-export function sqlStateOf(error: unknown): string | undefined {
-  const { cause } = Object(error) as { cause?: unknown };
-  return rejectionOf(error) ?? (cause === undefined ? undefined : sqlStateOf(cause));
+/** Whether PostgreSQL rejected the statement, perhaps because of only one of its plants. */
+export function isPlantRejected(error: unknown): boolean {
+  const state = rejectionOf(error);
+  return state !== undefined && !NOT_CAUSED_BY_A_PLANT.test(state);
 }
 
 export function isLocked(error: unknown): boolean {
-  return LOCKED.test(sqlStateOf(error) ?? '');
+  return LOCK_TIMEOUT_OR_DEADLOCK.test(sqlStateOf(error) ?? '');
 }
 
 export function lacksPrivilege(error: unknown): boolean {
@@ -154,15 +157,4 @@ export function lacksPrivilege(error: unknown): boolean {
 /** Whether the server, or a pooler before it, refuses or drops a parameter of the start-up packet. */
 export function isSetUpRefused(error: unknown): boolean {
   return error instanceof SettingsDroppedError || rejectionOf(error) === PROTOCOL_VIOLATION;
-}
-
-export const LACKS_RIGHT =
-  'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
-
-/** What a failed probe tells an operator. */
-export function explainProbe(error: unknown): string {
-  if (error instanceof ReadOnlyServerError) return error.message;
-  if (lacksPrivilege(error)) return LACKS_RIGHT;
-  const state = sqlStateOf(error);
-  return state === undefined ? 'the database cannot be reached' : `the database refuses creates (SQLSTATE ${state})`;
 }

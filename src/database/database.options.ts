@@ -93,23 +93,13 @@ class PoolSettings {
 /** The store opens its own connections and closes them with the application. */
 export type UrlDatabaseOptions = OptionsOf<UrlSettings, 'url'>;
 
-/**
- * The store uses connections of the application's pool. It returns them unchanged, and never closes the pool.
- */
+/** The store uses connections of the application's pool. It returns them unchanged, and never closes the pool. */
 export type PoolDatabaseOptions = OptionsOf<PoolSettings, 'pool'>;
 
 /**
  * The database of the plants: `url` for the store's own connections, or `pool` for those of the application.
  * Creates that arrive together share a session. One that needs the session of its request, with its tenant for example,
  * is created in a `transaction` of the application.
- *
- * @example
- * import type { DynamicModule } from '@nestjs/common';
- * import { type DatabaseOptions, PlantsModule, type PlantsModuleOptions } from 'plant-store';
- *
- * export const database: DatabaseOptions = { url: 'postgresql://plants@localhost:5432/app', schema: 'garden' };
- * export const guardedStore = (options: PlantsModuleOptions): DynamicModule =>
- *   PlantsModule.forRoot({ ...options, guards: 'global' });
  */
 // Only one of the types has `url`: if a URL may be undefined, TypeScript reports that, and not a missing `pool`.
 export type DatabaseOptions = UrlDatabaseOptions | PoolDatabaseOptions;

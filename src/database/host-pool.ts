@@ -16,7 +16,8 @@ export class HostPool extends StorePool implements OnApplicationShutdown {
   };
 
   constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
-    super(schema, pool.options?.max ?? Infinity, timeout, false);
+    const description = `schema ${schema} of the database of the host`;
+    super(schema, description, pool.options?.max ?? Infinity, timeout, false);
     this.pool = pool;
     // An event without a listener would end the process. Prisma's adapter listens to a pool too.
     pool.on?.('error', this.warn);
@@ -32,11 +33,7 @@ export class HostPool extends StorePool implements OnApplicationShutdown {
   }
 
   protected async take(): Promise<PgClientLike> {
-    const client = await this.pool.connect();
-    // A client of pg has a `connect()` too, which returns no connection.
-    if (typeof (client as Partial<PgClientLike> | undefined)?.release !== 'function')
-      throw new TypeError('connect() of the pool gave no connection with release(): it has to be a Pool of pg');
-    return client;
+    return await this.pool.connect();
   }
 
   /** A wrapper of pg may know no callbacks, and may throw at once. */

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { assertValid, optionsOf } from '../util/options.js';
 import { type Query, withConnection } from './connection.js';
-import { type DatabaseUrl, logWarnings, parseDatabaseUrl } from './database-url.js';
+import { type DatabaseUrl, parseDatabaseUrl, warnOfIgnored } from './database-url.js';
 import { isLocked, lacksPrivilege, MigrationError } from './database.errors.js';
 import { DAY_MS, type MigratorOptions, MigratorSettings } from './database.options.js';
 import { findPending, warnIfOthersMayCreate } from './table-checks.js';
@@ -47,7 +47,7 @@ export class Migrator {
    * @throws {@link MigrationError} whose `code` says why: with `locked`, run it again
    */
   async migrate(): Promise<string[]> {
-    logWarnings(this.database);
+    warnOfIgnored(this.database);
     try {
       // Its waits have limits of their own.
       return await withConnection(this.database, (query) => this.migrateOn(query), DAY_MS);

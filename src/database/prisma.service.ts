@@ -24,7 +24,8 @@ export class PrismaService extends PrismaClient implements OnModuleInit {
         ...(pool.keepsSessions && { statementNameGenerator: ({ sql }: { sql: string }) => nameOf(sql) }),
       },
     );
-    // The adapter takes a pool only from its own copy of pg. For anything else it connects to localhost.
+    // A private member: the adapter takes a pool only from its own copy of pg, and else connects to localhost.
+    // store-pool.spec.ts fails if this has no effect any more.
     Reflect.set(adapter, 'externalPool', pool);
     // Otherwise each call would capture a stack for its error message.
     super({ adapter, errorFormat: 'minimal' });

@@ -6,12 +6,11 @@ import { reasonOf } from '../util/text.js';
 import {
   DatabaseLostError,
   DatabaseOverloadedError,
-  DatabaseTimeoutError,
   isPlantRejected,
   isRejectedForNow,
   isRejection,
   isUndecided,
-  keepsSession,
+  NothingWrittenError,
 } from './database.errors.js';
 import type { PgClientLike } from './database.options.js';
 import { HostPool } from './host-pool.js';
@@ -26,34 +25,20 @@ const ofPrisma = (originalCode?: string, code = 'P2010'): Error =>
   Object.assign(new Error(), { code, meta: { driverAdapterError: { cause: { originalCode } } } });
 
 describe('A failed statement', () => {
-  it.each<[string, string, string | undefined, boolean, boolean]>([
-    ['a constraint is violated', '23514', 'ERROR', true, true],
-    ['the server is read-only for now', '25006', 'ERROR', true, false],
-    ['the statement was cancelled', '57014', 'ERROR', true, false],
-    ['the session was ended', '57P01', 'FATAL', false, false],
-    ['a constraint is violated, in another language', '23514', 'FEHLER', true, true],
-    ['the network failed', 'EPIPE', undefined, false, false],
-  ])('should, if %s (%s, %s), be a rejection: %s, and leave its session good: %s', (_, code, severity, ...expected) => {
-    const error = answer(code, severity);
-    expect([isRejection(error), keepsSession(error)]).toEqual(expected);
-  });
-
   it.each([
-    ['the server is read-only for now', 50300, false, ofPrisma('25006')],
-    ['the disk is full', 50300, false, ofPrisma('53100')],
-    ['an object was in use', 50300, true, ofPrisma('55P03')],
-    ['all connections stayed busy', 50301, false, new DatabaseOverloadedError('')],
-    ['the statement was cancelled', 50400, false, ofPrisma('57014')],
-    ['a pooler has lost the server', 50400, false, ofPrisma('08006')],
-    ['no answer came in time', 50400, false, new DatabaseTimeoutError()],
-    ['the connection was lost by a rejection', 50400, false, new DatabaseLostError('', { cause: answer('57P01') })],
-    ['something that is no error was thrown', 50400, false, undefined],
-    ['a privilege is missing', 50000, false, ofPrisma('42501')],
-    ['a constraint is violated', 50000, true, ofPrisma('23505', 'P2002')],
-  ])('should, if %s, be %d, perhaps for one plant alone: %s', (_, error, isOfOne, cause) => {
-    expect(isUndecided(cause)).toBe(error === 50400);
-    // Of what is undecided, nothing is sent alone.
-    if (error !== 50400) expect([isRejectedForNow(cause), isPlantRejected(cause)]).toEqual([error === 50300, isOfOne]);
+    ['the server is read-only for now', ofPrisma('25006'), 'rejected for now'],
+    ['an object was in use', ofPrisma('55P03'), 'rejected for now, perhaps for one plant'],
+    ['a privilege is missing', ofPrisma('42501'), 'rejected'],
+    ['a constraint is violated', ofPrisma('23505', 'P2002'), 'rejected, perhaps for one plant'],
+    ['no connection was free', new DatabaseOverloadedError(''), 'not sent'],
+    ['the statement was cancelled', ofPrisma('57014'), 'undecided'],
+    ['a pooler has lost the server', ofPrisma('08006'), 'undecided'],
+    ['the connection was lost by a rejection', new DatabaseLostError('', { cause: answer('57P01') }), 'undecided'],
+    ['something that is no error was thrown', undefined, 'undecided'],
+  ])('should, if %s, be told from its error', (_, error, expected) => {
+    const rejected = `rejected${isRejectedForNow(error) ? ' for now' : ''}${isPlantRejected(error) ? ', perhaps for one plant' : ''}`;
+    const isNotSent = error instanceof NothingWrittenError;
+    expect(isUndecided(error) ? 'undecided' : isNotSent ? 'not sent' : rejected).toBe(expected);
   });
 
   it('should say in one line why no address of a host could be reached', () => {
@@ -126,7 +111,7 @@ describe(StorePool.name, () => {
     }
   });
 
-  it('should name prepared statements by their text, in each process, and give Prisma no transaction', async () => {
+  it('should carry the statements of Prisma, prepared by names of their texts, and no transaction of it', async () => {
     open();
     const names = 'SELECT name FROM pg_prepared_statements ORDER BY name';
     const prepare = async (values: number[]): Promise<unknown[]> => {
@@ -142,16 +127,6 @@ describe(StorePool.name, () => {
     const transaction = new PrismaService(ours).$transaction((client) => client.$queryRaw`SELECT 1`);
     await expect(transaction).rejects.toThrow('transactions of Prisma cannot be used');
     expect(ours.connectionsInUse).toBe(0);
-  });
-
-  it('should close a connection whose answer is not what the caller needs', async () => {
-    open();
-    const first = await pid();
-    const verify = (): never => {
-      throw new Error('it is a standby');
-    };
-    await expect(ours.execute('SELECT', [], verify)).rejects.toThrow('it is a standby');
-    expect(await pid()).not.toEqual(first);
   });
 
   describe('on a pool of a host', () => {
@@ -184,6 +159,7 @@ describe(StorePool.name, () => {
 
     it.each<[string, Error, boolean, string[]]>([
       ['rejects the statement', answer('23514', 'ERROR'), true, ['BEGIN', 'SELECT', 'ROLLBACK']],
+      ['does so in another language', answer('23514', 'FEHLER'), true, ['BEGIN', 'SELECT', 'ROLLBACK']],
       ['is read-only', answer('25006', 'ERROR'), false, ['BEGIN', 'SELECT']],
       ['is lost', new Error('ended'), false, ['BEGIN', 'SELECT']],
     ])('should roll back and keep the connection, or close it, if the server %s', async (_, error, isKept, sent) => {
@@ -193,11 +169,6 @@ describe(StorePool.name, () => {
       expect(isRejection(error) ? failure : (failure as Error).cause).toBe(error);
       expect(texts()).toEqual(sent);
       expect(release.mock.calls).toEqual([[isKept ? undefined : failure]]);
-    });
-
-    it('should say that connect() gave no client of a pool', async () => {
-      const cause: unknown = expect.objectContaining({ message: expect.stringContaining('it has to be a Pool of pg') });
-      await expect(lend(() => undefined).execute('SELECT')).rejects.toMatchObject({ cause });
     });
   });
 });

@@ -1,7 +1,7 @@
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { CANCEL_TIMEOUT_MS, requestCancel, withTimeout } from './connection.js';
-import { logWarnings, parseDatabaseUrl } from './database-url.js';
+import { parseDatabaseUrl, warnOfIgnored } from './database-url.js';
 import {
   DatabaseLostError,
   DatabaseOverloadedError,
@@ -30,6 +30,8 @@ const ignore = (): void => undefined;
 /**
  * What the store relies on in a session. A role, a database, PGOPTIONS or the URL may have set anything else, which
  * would change what is stored or answered. A commit that also waits for its standby to apply it stays so.
+ * `search_path` is not set: triggers of a host may need theirs. So SQL qualifies tables, and casts the arguments of
+ * functions to exactly the types of PostgreSQL's own, which then win over those of a stranger (CVE-2018-1058).
  */
 const SETTINGS = {
   synchronous_commit: `CASE current_setting('synchronous_commit'::text)
@@ -66,9 +68,9 @@ type VerifyAnswer = (rows: unknown[], sentAt: number) => void;
 
 /**
  * Runs statements on the connections of a store, each by itself. A statement has one time limit for the wait and the
- * answer. The class of an error says whether it was sent. With a `DatabaseUnreachableError` or a `DatabaseOverloadedError` nothing
- * was executed. If PostgreSQL rejected it, the error is that of pg. After any other error the outcome is unknown. The
- * errors of the store have no code: Prisma would replace an error that has one.
+ * answer. The class of an error says whether it was sent: after a `NothingWrittenError` nothing was executed, an error
+ * of pg is a rejection by PostgreSQL, and after any other error the outcome is unknown. The errors of the store have no
+ * code, as Prisma would replace an error that has one.
  */
 export abstract class StorePool {
   connectionsInUse = 0;
@@ -77,6 +79,8 @@ export abstract class StorePool {
 
   protected constructor(
     readonly schema: string,
+    /** The schema and its database for messages. */
+    readonly schemaDescription: string,
     /** The maximum number of connections; Infinity if it is unknown. */
     readonly size: number,
     /** Milliseconds to wait for a connection and an answer together. */
@@ -113,9 +117,9 @@ export abstract class StorePool {
     if (this.answerTimeout !== undefined) deadline = sentAt + this.answerTimeout;
     const answer = this.keepsSessions ? this.send(client, statement) : this.transact(client, statement, deadline);
     const limit = this.answerTimeout ?? this.timeout;
-    const late = (): Error => new DatabaseTimeoutError(`the database did not answer within ${limit} ms`);
+    const timeoutError = (): Error => new DatabaseTimeoutError(`the database did not answer within ${limit} ms`);
     try {
-      const result = await withTimeout(answer, deadline + GRACE_MS - performance.now(), late);
+      const result = await withTimeout(answer, deadline + GRACE_MS - performance.now(), timeoutError);
       verify?.(result.rows, sentAt);
       this.giveBack(client);
       return result;
@@ -145,10 +149,10 @@ export abstract class StorePool {
     // This is asked before the wait: at its end, a connection may just be replaced.
     const waits = this.isBusy();
     const taking = this.take();
-    const late = (): Error => new Error(`no connection came within ${this.timeout} ms`);
+    const timeoutError = (): Error => new Error(`no connection came within ${this.timeout} ms`);
     try {
-      const client = await withTimeout(taking, deadline - since, late);
-      if (performance.now() >= deadline) throw late();
+      const client = await withTimeout(taking, deadline - since, timeoutError);
+      if (performance.now() >= deadline) throw timeoutError();
       // A lost connection fails its statements too. Without a listener, the event would end the process.
       client.on('error', ignore);
       this.connectionsInUse += 1;
@@ -170,26 +174,26 @@ export abstract class StorePool {
     }
   }
 
-  private giveBack(client: PgClientLike, fault?: Error): void {
+  private giveBack(client: PgClientLike, error?: Error): void {
     this.connectionsInUse -= 1;
     client.removeListener('error', ignore);
-    // With a fault the pool closes the connection, even during a statement.
-    client.release(fault);
+    // With an error the pool closes the connection, even during a statement.
+    client.release(error);
   }
 
   /** A session that waits for a standby would survive its connection, and each new connection would add one. */
-  private async cancel(client: PgClientLike, answer: Promise<unknown>, fault: Error): Promise<void> {
+  private async cancel(client: PgClientLike, answer: Promise<unknown>, error: Error): Promise<void> {
     requestCancel(client);
-    await withTimeout(answer, CANCEL_TIMEOUT_MS, () => fault).catch(() => undefined);
-    this.giveBack(client, fault);
+    await withTimeout(answer, CANCEL_TIMEOUT_MS, () => error).catch(() => undefined);
+    this.giveBack(client, error);
   }
 
   /** Where a session is not kept, a transaction makes its settings itself, and the session is returned unchanged. */
   private async transact(client: PgClientLike, statement: QueryConfig, deadline: number): Promise<QueryResult> {
     const left = Math.max(1, Math.ceil(deadline - performance.now()));
     const text = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout = ${left}; ${settingsSql(true)}`;
-    const late = (): Error => new DatabaseTimeoutError(`no transaction was begun within ${this.timeout} ms`);
-    await withTimeout(this.send(client, { text }), left, late).catch((cause: unknown) => {
+    const timeoutError = (): Error => new DatabaseTimeoutError(`no transaction was begun within ${this.timeout} ms`);
+    await withTimeout(this.send(client, { text }), left, timeoutError).catch((cause: unknown) => {
       throw new DatabaseUnreachableError('no transaction could be begun', { cause });
     });
     try {
@@ -221,8 +225,8 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
     ...options
   }: UrlDatabaseOptions & { answerTimeout?: number; name?: string }) {
     const url = parseDatabaseUrl(options.url, options.password, options.schema);
-    logWarnings(url);
-    super(url.schema, size, timeout, !url.isPooled, answerTimeout);
+    warnOfIgnored(url);
+    super(url.schema, url.schemaDescription, size, timeout, !url.isBehindPooler, answerTimeout);
     const statementTimeout = answerTimeout ?? timeout;
     const limit = `(SELECT setting FROM pg_catalog.pg_settings WHERE name = 'statement_timeout'::text) AS limit`;
     const ofSession = {
@@ -239,7 +243,7 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
       max: size,
       connectionTimeoutMillis: timeout,
       // PgBouncer refuses the setting by default. So a pooler that the URL does not declare is noticed at the start.
-      ...(!url.isPooled && ofSession),
+      ...(!url.isBehindPooler && ofSession),
       // An idle connection keeps no process that has nothing else to do.
       allowExitOnIdle: true,
       keepAlive: true,

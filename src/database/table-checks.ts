@@ -1,14 +1,12 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { escapeControls, rootReasonOf } from '../util/text.js';
+import { escapeControls } from '../util/text.js';
 import type { Query } from './connection.js';
-import { type DatabaseUrl, parseDatabaseUrl } from './database-url.js';
-import { isSetUpRefused, MigrationError } from './database.errors.js';
-import { type DatabaseOptions, hasUrl } from './database.options.js';
+import type { DatabaseUrl } from './database-url.js';
+import { isSetUpRefused, MigrationError, rootReasonOf } from './database.errors.js';
 import { MIGRATIONS } from './migrations.js';
 import type { StorePool } from './store-pool.js';
 
-/** A schema and its description. */
 type StoreSchema = Pick<DatabaseUrl, 'schema' | 'schemaDescription'>;
 
 /** Roles that may do harm anyway: this one and those it is in, superusers, owners of the schema and the database. */
@@ -36,15 +34,20 @@ const REVOKES = `${TRUSTED}
   FROM pg_namespace CROSS JOIN LATERAL aclexplode(nspacl)
   WHERE nspname = $1::name AND privilege_type = 'CREATE'::text AND grantee NOT IN (SELECT oid FROM trusted)
   ORDER BY 1`;
+/**
+ * The function that makes the answer about a taken id wait for the disk, if the role may not execute it; else null. The
+ * last of its parameters came with PostgreSQL 17.
+ */
+export const DENIED_FUNCTION = `(SELECT oid::regprocedure::text FROM pg_proc
+  WHERE prosrc = 'pg_logical_emit_message_text'::text AND NOT has_function_privilege(oid, 'EXECUTE'::text))`;
+/** These hold every text. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
 /** Warns of roles that could put an object of theirs where a later version of the store makes its own. */
 export async function warnIfOthersMayCreate(query: Query, { schema, schemaDescription }: StoreSchema): Promise<void> {
   for (const { revoke } of await query<{ revoke: string }>(REVOKES, [schema]))
     new Logger('Database').warn(escapeControls(`${schemaDescription}: others may create in it. Run ${revoke}`));
 }
-
-/** These hold every text. */
-const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
 /**
  * Returns the migrations that a schema lacks, oldest first. Throws if it has other migrations, if its tables are of
@@ -54,23 +57,24 @@ export async function findPending(
   query: Query,
   { schema, schemaDescription }: StoreSchema,
 ): Promise<(typeof MIGRATIONS)[number][]> {
+  const errorOf = (code: 'refused' | 'unknown', ...sentences: string[]): MigrationError =>
+    new MigrationError(code, escapeControls(`${schemaDescription}: ${sentences.join('. ')}`));
   const [row] = await query<{ server_encoding: string }>('SHOW server_encoding');
   if (row !== undefined && !ENCODINGS.includes(row.server_encoding)) {
-    const fault = `its database cannot hold every text, as its encoding is ${row.server_encoding}`;
-    const advice = `Make another one: CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
-    throw new MigrationError('refused', `${schemaDescription}: ${fault}. ${advice}`);
+    const found = `its database cannot hold every text, as its encoding is ${row.server_encoding}`;
+    const command = `CREATE DATABASE name ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`;
+    throw errorOf('refused', found, `Make another one: ${command}`);
   }
   const tables = await query<{ name: string; fault: string | null }>(TABLES, [schema]);
   const faults = tables.map(({ fault }) => fault).filter((fault) => fault !== null);
-  if (faults.length > 0)
-    throw new MigrationError('refused', `${schemaDescription}: ${escapeControls(faults.join('. '))}`);
+  if (faults.length > 0) throw errorOf('refused', ...faults);
 
-  const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
   const names = tables.map(({ name }) => name);
+  if (names.length === 0) return [...MIGRATIONS];
+  const advice = 'Give the store a schema of its own, by ?schema=NAME in its URL or by the option schema';
   if (!names.includes('_prisma_migrations')) {
-    if (names.length === 0) return [...MIGRATIONS];
-    const found = `${schemaDescription} has tables without a history of migrations: ${names.join(', ')}`;
-    throw new MigrationError('unknown', `${found}. They are of another application. ${advice}`);
+    const found = `it has tables of another application, without a history of migrations: ${names.join(', ')}`;
+    throw errorOf('unknown', found, advice);
   }
   const history = await query<{ name: string; checksum: string }>(
     `SELECT migration_name::text AS name, CASE WHEN finished_at IS NOT NULL THEN checksum::text END AS checksum
@@ -78,10 +82,10 @@ export async function findPending(
   );
   const isKnown = (row: { name: string; checksum: string }): boolean =>
     MIGRATIONS.some(({ name, checksum }) => name === row.name && checksum === row.checksum);
-  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => escapeControls(name));
+  const unknown = history.filter((row) => !isKnown(row)).map(({ name }) => name);
   if (unknown.length === 0) return MIGRATIONS.filter(({ name }) => !history.some((row) => row.name === name));
-  const found = `${schemaDescription} has migrations that this build does not know, or that are not finished`;
-  throw new MigrationError('unknown', `${found}: ${unknown.join(', ')}. Use the build that has made it. ${advice}`);
+  const found = `it has migrations that this build does not know, or that are not finished: ${unknown.join(', ')}`;
+  throw errorOf('unknown', found, 'Use the build that has made it', advice);
 }
 
 export async function assertMigrated(query: Query, store: StoreSchema): Promise<void> {
@@ -89,18 +93,10 @@ export async function assertMigrated(query: Query, store: StoreSchema): Promise<
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   // The URL of the command line may name another schema, or none.
-  const schema = /^[\w-]+$/.test(store.schema) ? store.schema : `'${store.schema.replaceAll("'", `'\\''`)}'`;
-  const command = `\`plant-store migrate --schema ${schema}\` (\`node dist/cli.js\` in a checkout)`;
-  const advice = `Run ${command}, or \`await new Migrator({ url, schema }).migrate()\``;
+  const command = `plant-store migrate --schema '${store.schema.replaceAll("'", `'\\''`)}'`;
+  const advice = `Run \`${command}\` (\`node dist/cli.js\` in a checkout)`;
   throw new MigrationError('behind', `${store.schemaDescription} is not migrated: it lacks ${missing}. ${advice}`);
 }
-
-/**
- * The function that makes the answer about a plant wait for the disk, if the role may not execute it; else null. The
- * last of its parameters came with PostgreSQL 17.
- */
-export const DENIED_FUNCTION = `(SELECT oid::regprocedure::text FROM pg_proc
-  WHERE prosrc = 'pg_logical_emit_message_text'::text AND NOT has_function_privilege(oid, 'EXECUTE'::text))`;
 
 /** Tables that Citus distributes do without the function. */
 export async function assertMayExecute(query: Query): Promise<void> {
@@ -113,26 +109,24 @@ export async function assertMayExecute(query: Query): Promise<void> {
 }
 
 /** Checks the database when a store starts. Throws if creates would fail or be lost. */
-export async function assertReadyForCreates({ execute, schema }: StorePool, options: DatabaseOptions): Promise<void> {
-  const database = hasUrl(options)
-    ? `database ${parseDatabaseUrl(options.url, options.password).description}`
-    : 'the database of the pool from the host';
-  const store = { schema, schemaDescription: `schema ${schema} of ${database}` };
+export async function assertReadyForCreates(pool: StorePool): Promise<void> {
+  const { execute, schemaDescription } = pool;
   try {
     const sql = 'SELECT pg_catalog.current_schemas(true)::pg_catalog.text AS path';
     const [row] = await execute<{ path: string }>(sql);
     // The schema of temporary tables may come first: only this session can write to it.
     if (row && !/^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) {
-      const fault = `the search_path ${row.path} names pg_catalog behind schemas whose functions come first`;
-      throw new MigrationError('refused', `${store.schemaDescription}: ${fault}`);
+      const found = `the search_path ${row.path} names pg_catalog behind schemas whose functions would be called instead`;
+      throw new MigrationError('refused', `${schemaDescription}: ${found}`);
     }
-    await assertMigrated(execute, store);
-    await warnIfOthersMayCreate(execute, store);
-  } catch (failure) {
-    if (failure instanceof MigrationError) throw failure;
+    await assertMigrated(execute, pool);
+    await warnIfOthersMayCreate(execute, pool);
+  } catch (error) {
+    if (error instanceof MigrationError) throw error;
     // What the server or the network said.
-    const { cause = failure } = failure as Error;
+    const { cause = error } = error as Error;
     const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
-    throw new MigrationError('unreachable', `cannot use ${database}: ${rootReasonOf(cause)}${advice}`, { cause });
+    const found = `cannot use ${schemaDescription}: ${rootReasonOf(cause)}${advice}`;
+    throw new MigrationError('unreachable', found, { cause });
   }
 }

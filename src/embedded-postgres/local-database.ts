@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Environment, hasNoConfiguredToken } from '../config/environment.js';
+import { Environment, hasNoConfiguredToken } from '../config/environment.js';
 import { packageVersion } from '../config/package-files.js';
 import { Migrator } from '../database/migrator.js';
 import { EmbeddedPostgres, LOCAL_DIRECTORY, LOCAL_URL_FILE, SERVER_TIMEOUT_MS } from './embedded-postgres.js';
@@ -12,25 +12,27 @@ const LOCAL_TOKEN_FILE = join(LOCAL_DIRECTORY, 'access-token');
 export class LocalDatabase {
   private constructor(
     readonly postgres: EmbeddedPostgres,
+    /** The configuration with the URL and the token. */
+    readonly environment: Environment,
     /** The token that the service made for itself. */
-    private readonly token: string | undefined,
+    private readonly token?: string,
   ) {}
 
-  /** Starts the server, migrates it, and puts its URL and the token into the environment. */
-  static async open(environment: Environment): Promise<LocalDatabase> {
+  /** Starts the server and migrates it. */
+  static async open(configured: Environment): Promise<LocalDatabase> {
     // As long as the stop of a service may take, and of its server.
-    const wait = environment.SHUTDOWN_TIMEOUT + SERVER_TIMEOUT_MS;
+    const wait = configured.SHUTDOWN_TIMEOUT + SERVER_TIMEOUT_MS;
     const postgres = await EmbeddedPostgres.start(LOCAL_DIRECTORY, wait);
     try {
       await new Migrator({ url: postgres.url }).migrate();
       // The port may differ at each start.
       await writeSecret(LOCAL_URL_FILE, postgres.url);
-      environment.DATABASE_URL = postgres.url;
-      const token = hasNoConfiguredToken(environment) ? await localToken() : undefined;
-      if (token !== undefined) environment.ACCESS_TOKENS = [token];
-      return new LocalDatabase(postgres, token);
+      const token = hasNoConfiguredToken(configured) ? await localToken() : undefined;
+      const ACCESS_TOKENS = token === undefined ? configured.ACCESS_TOKENS : [token];
+      const own = { DATABASE_URL: postgres.url, ACCESS_TOKENS };
+      return new LocalDatabase(postgres, Object.assign(new Environment(), configured, own), token);
     } catch (error) {
-      await new LocalDatabase(postgres, undefined).close();
+      await new LocalDatabase(postgres, configured).close();
       throw error;
     }
   }
@@ -42,7 +44,8 @@ export class LocalDatabase {
   }
 
   /** Prints how to use the store. */
-  printSummary(listener: string, { BASE_PATH, DOCS }: Environment): void {
+  printSummary(listener: string): void {
+    const { BASE_PATH, DOCS } = this.environment;
     const { token } = this;
     const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
     const lines = ['', `Plant Store ${packageVersion()}`, '', `  Plants  ${url}${BASE_PATH}/plants`];

@@ -11,8 +11,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Environment } from '../config/environment.js';
+import { rootReasonOf } from '../database/database.errors.js';
 import { PlantsHealth } from '../plants/plants.health.js';
-import { reasonOf, rootReasonOf } from '../util/text.js';
+import { reasonOf } from '../util/text.js';
 import { Metrics } from './metrics.js';
 
 /** The management listener. It is a plain server, so it answers even if the public one does not. */
@@ -73,12 +74,11 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   /** Why this process cannot take requests; undefined if it can. */
   private async findObstacle(): Promise<string | undefined> {
     if (!this.publicListener.listening) return 'the service is starting';
-    const check = this.isStopping ? undefined : this.health.check();
-    const failure = await check?.then(
+    const failure = await this.health.check().then(
       () => undefined,
       (error: unknown) => error as Error,
     );
-    // A stop may have begun during the check.
+    // Asked now, as a stop may have begun during the check.
     if (this.isStopping) return 'the service is shutting down';
     const reason = failure && reasonOf(failure);
     if (reason === this.loggedReason) return reason;

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { withTimeout } from '../database/connection.js';
-import { explainProbe, LACKS_RIGHT, ReadOnlyServerError } from '../database/database.errors.js';
+import { lacksPrivilege, ReadOnlyServerError, sqlStateOf } from '../database/database.errors.js';
 import { StorePool } from '../database/store-pool.js';
 import { COLUMNS, tableIn } from './plants.repository.js';
 
 const CHECK_TIMEOUT_MS = 2000;
+const LACKS_RIGHT = 'the role lacks a right that a create needs: `plant-store migrate` gives those on the tables';
 
 /** A create reads the columns that it writes: a look-up finds the plant that has the id. The table is $1. */
 const RIGHTS = Object.values(COLUMNS).flatMap(([column]) =>
@@ -58,8 +59,16 @@ export class PlantsHealth {
       if (row?.isReadOnly === true) throw new ReadOnlyServerError();
     };
     const [row] = await pool.execute<ProbeRow>(PROBE, [tableIn(pool.schema)], verify).catch((cause: unknown) => {
-      throw new Error(explainProbe(cause), { cause });
+      throw new Error(explain(cause), { cause });
     });
     if (row?.hasRights !== true) throw new Error(LACKS_RIGHT);
   }
+}
+
+/** What a failed probe tells an operator. */
+function explain(error: unknown): string {
+  if (error instanceof ReadOnlyServerError) return error.message;
+  if (lacksPrivilege(error)) return LACKS_RIGHT;
+  const state = sqlStateOf(error);
+  return state === undefined ? 'the database cannot be reached' : `the database refuses creates (SQLSTATE ${state})`;
 }

@@ -64,7 +64,7 @@ export class PlantsService implements OnModuleInit {
    */
   async onModuleInit(): Promise<void> {
     const { options, pool } = this;
-    await assertReadyForCreates(pool, options.database);
+    await assertReadyForCreates(pool);
     const shards = await findCitusShards(pool);
     const isDistributed = shards.length > 0;
     if (!isDistributed) await assertMayExecute(pool.execute);

@@ -34,13 +34,8 @@ export const IsIntBetween = (min: number, max: number) => applyDecorators(IsInt(
 
 /** Fills the class with the given options. A pool or a guard stays the same object, so nothing is transformed. */
 export function optionsOf<T extends object>(Options: new () => T, given: unknown): T {
-  const options = new Options();
-  // The given object may be an instance whose options are getters of its class, so the names of `Options` count too.
-  for (const name of new Set([...Object.keys(options), ...Object.keys(Object(given) as object)])) {
-    const value: unknown = Reflect.get(Object(given) as object, name);
-    if (value !== undefined) Reflect.set(options, name, value);
-  }
-  return options;
+  const defined = Object.entries(Object(given) as object).filter(([, value]) => value !== undefined);
+  return Object.assign(new Options(), Object.fromEntries(defined));
 }
 
 /** @throws OptionsError with every fault, such as a name that is no option */

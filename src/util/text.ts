@@ -19,13 +19,6 @@ export function messageIfThrows(check: () => unknown): string | undefined {
   }
 }
 
-/** The message of the root cause, in one line. Prisma keeps what PostgreSQL said in `originalMessage`. */
-export function rootReasonOf(error: unknown): string {
-  const { cause } = Object(error) as { cause?: { message?: string; originalMessage?: string } };
-  if (cause?.originalMessage !== undefined) return reasonOf(cause.originalMessage);
-  return cause?.message === undefined ? reasonOf(error) : rootReasonOf(cause);
-}
-
 /** Control characters, line separators and marks of writing direction. A terminal obeys them. */
 const CONTROLS = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 

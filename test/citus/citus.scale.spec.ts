@@ -1,16 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hashInt8 } from '../../src/plants/citus-plants.repository.js';
-import { serverAccount } from '../../src/embedded-postgres/data-directory.js';
 import { runningTarget } from '../contract/contract-target.js';
 import { describePlants } from '../contract/plants.js';
-import { makeFolder, PostgresServer } from '../support/database/postgres-server.js';
-import { freePort } from '../support/http/free-port.js';
+import { PostgresServer } from '../support/database/postgres-server.js';
 import { Load } from '../support/http/load.js';
 import { type CommandOutcome, describeWith, outcomeOfCommandLine } from '../support/service/process.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
@@ -39,32 +34,20 @@ const OLD_PLANTS = 100_000;
 /** Of the service, by default. */
 const STORAGE_TIMEOUT_MS = 5000;
 
-/** A server of its own with the database `plants`, to which the superuser needs no password. */
-async function createNode(home: string): Promise<PostgresServer> {
-  const account = await serverAccount();
-  const folder = await makeFolder(home, 'node-', account);
-  const initdb = ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '--no-sync'];
-  await exec(`${HOME}/bin/initdb`, initdb, { ...account, cwd: folder });
-  const installation = { postgres: `${HOME}/bin/postgres`, account, settings: SETTINGS };
-  const node = new PostgresServer(folder, installation, await freePort());
-  await node.start();
-  await node.query('CREATE DATABASE plants', 'postgres');
+async function createNode(): Promise<PostgresServer> {
+  const node = await PostgresServer.create(SETTINGS, `${HOME}/bin`);
   await node.query('CREATE EXTENSION citus');
   return node;
 }
 
 describeWith(HOME === undefined ? MISSING : undefined, 'On Citus', () => {
-  let folder: string;
   let coordinator: PostgresServer;
   let worker: PostgresServer;
   let other: PostgresServer;
   let nodes: PostgresServer[];
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'plant-store-citus-'));
-    // The servers run as another user than root.
-    await chmod(folder, 0o711);
-    nodes = await Promise.all(Array.from({ length: 3 }, () => createNode(folder)));
+    nodes = await Promise.all(Array.from({ length: 3 }, createNode));
     [coordinator, worker, other] = nodes as [PostgresServer, PostgresServer, PostgresServer];
     await coordinator.query(`SELECT citus_set_coordinator_host('127.0.0.1', ${coordinator.port})`);
     for (const { port } of [worker, other]) await coordinator.query(`SELECT citus_add_node('127.0.0.1', ${port})`);
@@ -72,10 +55,7 @@ describeWith(HOME === undefined ? MISSING : undefined, 'On Citus', () => {
     await coordinator.query('ALTER DATABASE plants OWNER TO owner');
     await coordinator.query('ALTER SCHEMA public OWNER TO owner');
   });
-  afterAll(async () => {
-    await Promise.all(nodes.map((node) => node.kill()));
-    await rm(folder, { recursive: true });
-  });
+  afterAll(() => Promise.all(nodes.map((node) => node.remove())));
 
   const startOn = (node: PostgresServer, user = 'svc'): Promise<Store> =>
     startStoreOn({ url: node.url(user), drop: () => Promise.resolve() } as Store['database'], {

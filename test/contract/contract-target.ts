@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { openTestConnection, type TestConnection, type TestDatabase } from '../support/database/test-database.js';
+import pg from 'pg';
+import type { TestDatabase } from '../support/database/test-database.js';
 import {
   ANSWER_HEADERS,
   expectRefusal,
@@ -21,16 +22,21 @@ export interface ContractTarget extends Omit<StartedTarget, 'database' | 'stop'>
 export function runningTarget(start: () => Promise<StartedTarget>): () => ContractTarget {
   let started: StartedTarget;
   let target: ContractTarget;
-  let connection: TestConnection;
+  let client: pg.Client;
 
   beforeAll(async () => {
     started = await start();
-    connection = await openTestConnection(started.database.url);
-    target = { ...started, database: connection };
+    // A connection that is kept: the tests look hundreds of times. It does not wait for the disk.
+    client = new pg.Client(started.database.url);
+    await client.connect();
+    // A host has its tables in the schema plants.
+    await client.query('SET search_path TO plants, public; SET synchronous_commit TO off');
+    const query = async <Row>(sql: string): Promise<Row[]> => (await client.query(sql)).rows as Row[];
+    target = { ...started, database: { query } };
   });
   beforeEach(() => removePlants(target));
   afterAll(async () => {
-    await connection.end();
+    await client.end();
     await started.stop();
   });
   return () => target;

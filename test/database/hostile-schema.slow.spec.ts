@@ -116,6 +116,12 @@ describe('A database with the functions, operators and tables of a stranger firs
     for (const command of ['create second --expires 90d', 'revoke second', 'list']) await run(`token ${command}`);
   });
 
+  it('should be refused if the search_path names pg_catalog behind another schema', async () => {
+    const pool = new pg.Pool({ connectionString: url, options: '-c search_path=public,pg_catalog' });
+    await expect(Host.on({ pool })).rejects.toThrow('{public,pg_catalog} names pg_catalog behind');
+    await endPool(pool);
+  });
+
   it('should be used so on the connections of a host, which keep their search_path', async () => {
     const pool = new pg.Pool({ connectionString: url, max: 1 });
     const host = await Host.on({ pool });

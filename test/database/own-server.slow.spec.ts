@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { IssuedTokenVerifier } from '../../src/auth/issued-token.verifier.js';
-import { makeToken, tokenDigest } from '../../src/auth/token-format.js';
+import { makeToken } from '../../src/auth/token-format.js';
 import { UrlPool } from '../../src/database/store-pool.js';
 import { giveTo } from '../../src/embedded-postgres/data-directory.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
@@ -13,7 +13,7 @@ import { expectRefusal, type RawResponse } from '../support/http/request.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { expectFailure } from '../support/service/process.js';
 import { startStoreOn, type Store } from '../support/service/store.js';
-import { bearer, errorOf, NO_PLANT } from '../support/tokens/tokens.js';
+import { bearer, errorOf, issueToken, NO_PLANT } from '../support/tokens/tokens.js';
 import { expectWithin, Stopwatch, until } from '../support/until.js';
 
 const POOL_SIZE = 4;
@@ -80,7 +80,7 @@ describe('A synchronous standby that is away', () => {
     expect(await later).toMatchObject({ status: 200 });
   });
 
-  it('should leave five sessions of a pool of four, answer in time, come back, and leave none after a stop', async () => {
+  it('should take at most five sessions by a pool of four, answer in time, and come back', async () => {
     const load = new Load(store.port, CLIENTS);
     await until(() => load.created.length > CLIENTS);
     await wantStandby('nobody');
@@ -107,23 +107,11 @@ describe('A synchronous standby that is away', () => {
     await expectWithin(3000, async () => Promise.resolve(load.created.length > before));
     await load.stop();
     expect(await load.compareWith(server)).toMatchObject({ lost: 0, storedThoughRefused: 0 });
-
-    await wantStandby('nobody');
-    const last = Array.from({ length: CLIENTS }, (_, index) => store.post(`{"id":${-index - 2},"name":"Rose"}`));
-    await until(async () => (await count(WAITS)) > 0);
-    using stopwatch = new Stopwatch();
-    await store.stop();
-    // A statement sent just before the deadline of its creates has its own 5 s. Its cancel takes 1.25 s.
-    expect(stopwatch.elapsed).toBeLessThan(12_000);
-    await Promise.allSettled(last);
-    await wantStandby('');
-    await until(async () => (await count(SESSIONS)) === 0);
   });
 });
 
 it('A token should be confirmed after a restart, and by no standby, which may not hear of a revocation', async () => {
-  const token = makeToken();
-  await server.query(`INSERT INTO access_tokens (name, digest) VALUES ('gardener', '\\x${tokenDigest(token)}')`);
+  const { token } = await issueToken(server);
   const way = await TcpProxy.start(server.url());
   const verifier = new IssuedTokenVerifier({ url: way.url, timeout: 1000 });
   const isAccepted = (): Promise<boolean> => Promise.resolve(verifier.verify(token)).then(Boolean, () => false);
@@ -179,13 +167,10 @@ describe('A way to a server', () => {
     const proxy = await TcpProxy.start(server.url());
     const far = byTcp('verify-full', 'localhost', 'server').replace(`:${server.port}`, `:${new URL(proxy.url).port}`);
     proxy.delay = 100;
-    const [token, wrong] = [makeToken(), makeToken()];
-    await server.query(
-      `INSERT INTO access_tokens (name, digest, scopes) VALUES ('far', '\\x${tokenDigest(token)}', '{plants:create}')`,
-    );
+    const { token } = await issueToken(server);
     const store = await startStoreOn({ url: far } as Store['database'], { STORAGE_TIMEOUT: '9000' });
     const verdict = async (one: string): Promise<unknown> => errorOf(await store.post(NO_PLANT, bearer(one)));
-    expect([await verdict(token), await verdict(wrong)]).toEqual([40003, 40101]);
+    expect([await verdict(token), await verdict(makeToken())]).toEqual([40003, 40101]);
     // The rest is not felt: it is confirmed before an answer is too old.
     using stopwatch = new Stopwatch();
     while (stopwatch.elapsed < 5000) {

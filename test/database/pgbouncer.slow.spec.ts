@@ -34,21 +34,16 @@ async function documentedSettings(): Promise<string> {
   return section.replace(/^(?:listen|auth)_.*\n/gm, '');
 }
 
-interface Pooler {
-  port: number;
-  stop: () => Promise<void>;
-}
+type Pooler = Awaited<ReturnType<typeof startPooler>>;
 
 /** @param others more settings */
-async function startPooler(others = ''): Promise<Pooler> {
+async function startPooler(others = '') {
   const { hostname, port: serverPort, username, password } = new URL(String(process.env.TEST_DATABASE_URL));
   const port = await freePort();
   const folder = await mkdtemp(join(tmpdir(), 'plant-store-pgbouncer-'));
   const [users, configuration] = [join(folder, 'users.txt'), join(folder, 'pgbouncer.ini')];
   await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
-  await writeFile(
-    configuration,
-    `[databases]
+  const settings = `[databases]
 * = host=${hostname} port=${serverPort}
 [pgbouncer]
 ${await documentedSettings()}
@@ -60,8 +55,8 @@ auth_file = ${users}
 ; Fewer sessions than the service has connections: it has to share them.
 default_pool_size = 4
 ${others}
-`,
-  );
+`;
+  await writeFile(configuration, settings);
   const account = process.getuid?.() === 0 ? NOBODY : {};
   for (const path of [folder, users, configuration]) await giveTo(account, path);
   const stdio: StdioOptions = ['pipe', 'ignore', 'inherit'];
@@ -71,7 +66,7 @@ ${others}
   const stop = async (): Promise<void> => {
     child.stdin?.end();
     await ended;
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true });
   };
   return { port, stop };
 }
@@ -111,7 +106,9 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'Behind PgBouncer i
   ])('should be refused at the start if the URL does not declare it, and it %s', async (_, settings, reason) => {
     const [database, another] = await Promise.all([createTestDatabase(), startPooler(settings)]);
     const start = startStoreOn({ ...database, url: urlThrough(another, database, {}) });
-    const message = RegExp(`^cannot use database plants_test_.*${reason.source}.*Declare .*\\?pgbouncer=true$`);
+    const message = RegExp(
+      `^cannot use schema public of database plants_test_.*${reason.source}.*Declare .*\\?pgbouncer=true$`,
+    );
     await expect(start).rejects.toThrow(message);
     await another.stop();
     await database.drop();

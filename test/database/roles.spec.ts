@@ -182,16 +182,4 @@ describe('Tables of the store', () => {
     expect(await migrate()).toEqual([]);
     await database.query(undo);
   });
-
-  it('should be refused if the search_path names pg_catalog behind other schemas', async () => {
-    const urlWith = (path: string): string => {
-      const url = new URL(database.url);
-      url.searchParams.set('options', `-c search_path=${path}`);
-      return url.href;
-    };
-    const fault = /the search_path \{public,pg_catalog\} names pg_catalog behind/;
-    await expect(Host.on({ url: urlWith('public,pg_catalog') })).rejects.toThrow(fault);
-    // Its first schema is for temporary tables.
-    await (await Host.on({ url: urlWith('pg_temp,public') })).stop();
-  });
 });

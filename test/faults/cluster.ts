@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { Migrator } from '../../src/database/migrator.js';
 import { PostgresServer } from '../support/database/postgres-server.js';
-import { openTestConnection } from '../support/database/test-database.js';
+import { query } from '../support/database/test-database.js';
 import { freePort } from '../support/http/free-port.js';
 import { TcpProxy } from '../support/http/tcp-proxy.js';
 import { PlantStoreProcess, serviceVariables } from '../support/service/process.js';
@@ -26,8 +26,6 @@ export interface FaultOptions {
   readonly answersAll?: true;
   /** No create may fail: only an id that is taken is refused. */
   readonly createsAll?: true;
-  /** Mounts disks, which only root can do. */
-  readonly needsRoot?: true;
 }
 
 /** Something that goes wrong under load. */
@@ -56,8 +54,7 @@ export class Cluster implements AsyncDisposable {
   static async start(): Promise<Cluster> {
     const primary = await PostgresServer.createMigrated();
     const cluster = new Cluster(primary, await TcpProxy.start(primary.url('plants')), await freePort());
-    const { password } = new URL(primary.url());
-    await cluster.query(`CREATE ROLE plants LOGIN PASSWORD '${password}'`);
+    await cluster.query('CREATE ROLE plants LOGIN');
     await new Migrator({ url: primary.url(), grantTo: 'plants' }).migrate();
     await cluster.startService();
     return cluster;
@@ -82,10 +79,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
-  async query<Row = Record<string, unknown>>(sql: string): Promise<Row[]> {
-    if (this.embeddedUrl === undefined) return this.primary.query(sql);
-    const connection = await openTestConnection(this.embeddedUrl);
-    return connection.query<Row>(sql).finally(() => connection.end());
+  query<Row = Record<string, unknown>>(sql: string): Promise<Row[]> {
+    return query(this.embeddedUrl ?? this.primary.url(), sql);
   }
 
   /** Stops the primary, makes a standby of its data, and starts both. */

@@ -25,7 +25,7 @@ const create = (id: number, tag?: string, name = 'Rose'): Create => ({ body: JSO
  * this order. Resolves to their answers in the same order.
  */
 async function createTogether(
-  store: Pick<Store, 'post' | 'waiting' | 'database'>,
+  store: Pick<Store, 'post' | 'statistics' | 'database'>,
   statements: number,
   creates: readonly Create[],
   whileTheyWait = (): void => undefined,
@@ -40,7 +40,7 @@ async function createTogether(
   let answered = 0;
   for (const { body, headers } of creates) {
     answers.push(store.post(body, headers).finally(() => (answered += 1)));
-    await until(() => store.waiting() + answered === answers.length);
+    await until(() => store.statistics.countWaiting() + answered === answers.length);
   }
   whileTheyWait();
   await lock.release();

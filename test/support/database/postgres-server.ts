@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Migrator } from '../../../src/database/migrator.js';
 import {
@@ -10,6 +10,7 @@ import {
   findPostgresPackage,
   giveTo,
   preparePrograms,
+  runAs,
   serverAccount,
   serverEnvironment,
 } from '../../../src/embedded-postgres/data-directory.js';
@@ -19,66 +20,52 @@ import { query } from './test-database.js';
 
 const run = promisify(execFile);
 
-const PASSWORD = 'faults';
 const START_TIMEOUT_MS = 60_000;
 const SETTINGS = {
-  fsync: 'on',
-  full_page_writes: 'on',
   max_connections: 60,
-  // The disk of the WAL that is to become full is small.
-  min_wal_size: '32MB',
-  max_wal_size: '64MB',
+  // For a standby that comes back.
   wal_keep_size: '32MB',
   wal_retrieve_retry_interval: '100ms',
 };
 /** To a process, and to its children, of which it starts no others meanwhile. */
 const SIGNAL_ALL = 'kill -STOP "$1"; pkill "-$2" -P "$1"; kill "-$2" "$1"';
 
-interface Installation {
-  /** The executable. */
-  readonly postgres: string;
-  readonly account: Account;
-  readonly settings: Readonly<Record<string, string | number>>;
-}
-
-/** A new folder of the user that servers run as. */
-export async function makeFolder(home: string, prefix: string, account: Account): Promise<string> {
-  const folder = await mkdtemp(join(home, prefix));
-  await giveTo(account, folder);
-  return folder;
-}
-
-/** A PostgreSQL server that waits for its disk, and whose processes can be killed, stopped, copied and started again. */
+/**
+ * A PostgreSQL server that waits for its disk, and whose processes can be killed, stopped, copied and started again. It
+ * asks for no password.
+ */
 export class PostgresServer {
   private child: ChildProcess | undefined;
 
-  constructor(
+  private constructor(
     readonly folder: string,
-    private readonly installation: Installation,
+    private readonly programs: string,
+    private readonly settings: Readonly<Record<string, string | number>>,
+    readonly account: Account,
     readonly port: number,
   ) {}
 
-  /** Runs the programs of the embedded PostgreSQL, with the tables of the store in the database `plants`. */
-  static async createMigrated(): Promise<PostgresServer> {
+  /**
+   * With an empty database `plants`.
+   * @param programs the folder of its programs, unless they are those of the embedded PostgreSQL
+   */
+  static async create(settings: PostgresServer['settings'], programs?: string): Promise<PostgresServer> {
     const account = await serverAccount();
-    const folder = await makeFolder(tmpdir(), 'server-', account);
-    const programs = await preparePrograms(findPostgresPackage(), account, folder);
-    const passwordFile = join(folder, 'password');
-    await writeFile(passwordFile, PASSWORD, { mode: 0o600 });
-    await giveTo(account, passwordFile);
-    const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
-    const args = [`--pgdata=${join(folder, 'data')}`, '--encoding=UTF8', '--locale=C', ...access];
-    await run(join(programs, 'initdb'), args, { ...account, cwd: folder, env: serverEnvironment() });
-    const installation = { postgres: join(programs, 'postgres'), account, settings: SETTINGS };
-    const server = new PostgresServer(folder, installation, await freePort());
+    const folder = await makeFolder(account);
+    const bin = programs ?? (await preparePrograms(findPostgresPackage(), account, folder));
+    const server = new PostgresServer(folder, bin, settings, account, await freePort());
+    const args = [`--pgdata=${server.data}`, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C'];
+    await runAs(account, join(bin, 'initdb'), args);
     await server.start();
-    await server.query('CREATE DATABASE plants', 'postgres');
-    await new Migrator({ url: server.url() }).migrate();
+    await query(server.url('postgres', 'postgres'), 'CREATE DATABASE plants');
     return server;
   }
 
-  get account(): Account {
-    return this.installation.account;
+  /** With the tables of the store. */
+  static async createMigrated(): Promise<PostgresServer> {
+    const server = await PostgresServer.create(SETTINGS);
+    await new Migrator({ url: server.url() }).migrate();
+    return server;
   }
 
   get data(): string {
@@ -86,7 +73,7 @@ export class PostgresServer {
   }
 
   url(user = 'postgres', database = 'plants'): string {
-    return `postgresql://${user}:${PASSWORD}@127.0.0.1:${this.port}/${database}`;
+    return `postgresql://${user}@127.0.0.1:${this.port}/${database}`;
   }
 
   /** Resolves when it takes connections. */
@@ -94,7 +81,7 @@ export class PostgresServer {
     await until(async () => {
       // Processes of a killed server may need a moment to end, and a new one does not start before.
       if (this.hasEnded()) await this.spawn();
-      return this.query('SELECT', 'postgres').then(Boolean, () => false);
+      return query(this.url('postgres', 'postgres'), 'SELECT').then(Boolean, () => false);
     }, START_TIMEOUT_MS);
   }
 
@@ -121,11 +108,11 @@ export class PostgresServer {
   /** Stops it, copies its data, and starts it and the copy as its standby. */
   async startStandby(): Promise<PostgresServer> {
     await this.end('SIGINT');
-    const folder = await makeFolder(dirname(this.folder), 'server-', this.account);
-    const standby = new PostgresServer(folder, this.installation, await freePort());
+    const { programs, settings, account } = this;
+    const standby = new PostgresServer(await makeFolder(account), programs, settings, account, await freePort());
     await run('cp', ['-a', this.data, standby.data]);
     await writeFile(join(standby.data, 'standby.signal'), '');
-    const source = `host=127.0.0.1 port=${this.port} user=postgres password=${PASSWORD}`;
+    const source = `host=127.0.0.1 port=${this.port} user=postgres`;
     // One of its own may be in the copy: the last one counts.
     await appendFile(join(standby.data, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`);
     await Promise.all([this.start(), standby.start()]);
@@ -133,8 +120,8 @@ export class PostgresServer {
   }
 
   /** As the superuser, and not through the address that the service uses; bigint comes back as text. */
-  query<Row = Record<string, unknown>>(sql: string, database?: string): Promise<Row[]> {
-    return query(this.url('postgres', database), sql);
+  query<Row = Record<string, unknown>>(sql: string, parameters?: unknown[]): Promise<Row[]> {
+    return query(this.url(), sql, parameters);
   }
 
   /** Sets a setting of the server without a restart. */
@@ -158,16 +145,22 @@ export class PostgresServer {
   }
 
   private async spawn(): Promise<void> {
-    const { postgres, account, settings } = this.installation;
     const own = { listen_addresses: '127.0.0.1', unix_socket_directories: this.folder, port: this.port };
-    const args = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const args = Object.entries({ ...this.settings, ...own }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     await using log = await open(join(this.folder, 'log'), 'a', 0o600);
-    this.child = spawn(postgres, ['-D', this.data, ...args], {
-      ...account,
+    this.child = spawn(join(this.programs, 'postgres'), ['-D', this.data, ...args], {
+      ...this.account,
       cwd: this.folder,
       env: serverEnvironment(),
       stdio: ['ignore', log.fd, log.fd],
     });
     await once(this.child, 'spawn');
   }
+}
+
+/** A new folder of the user that servers run as. */
+async function makeFolder(account: Account): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'plant-store-server-'));
+  await giveTo(account, folder);
+  return folder;
 }

@@ -39,31 +39,14 @@ export async function query<Row>(url: string, sql: string, parameters?: unknown[
   }
 }
 
-/** A connection that is kept, to look into a database hundreds of times. It does not wait for the disk. */
-export type TestConnection = Pick<TestDatabase, 'query'> & { end(): Promise<void> };
-
-export async function openTestConnection(url: string): Promise<TestConnection> {
-  const client = new pg.Client(url);
-  await client.connect();
-  // Where a host has its tables, and else the usual place.
-  await client.query('SET search_path TO plants, public; SET synchronous_commit TO off');
-  return {
-    query: async <Row>(sql: string, parameters?: unknown[]) => (await client.query(sql, parameters)).rows as Row[],
-    end: () => client.end(),
-  };
-}
-
-/**
- * Ends a pool whose database is dropped next. pg does not wait until its sessions have ended, so the drop may end one
- * before, and the pool would emit that to no listener.
- */
+/** Ends a pool whose database is dropped next. The drop may end a session before pg does: nobody listens then. */
 export async function endPool(pool: pg.Pool): Promise<void> {
   pool.on('error', () => undefined);
   await pool.end();
 }
 
 // Databases made from one template have the same number for a table, and this view shows them all.
-const WAITING = `FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
+const WAITING = `SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
   WHERE relation = $1::regclass AND NOT granted`;
 
 /** Keeps everybody else from reading and writing a table, until it is released. */
@@ -82,7 +65,7 @@ export class TableLock implements AsyncDisposable {
 
   /** Resolves when as many statements wait for the lock. */
   async awaited(statements = 1): Promise<void> {
-    await until(async () => (await this.client.query(`SELECT ${WAITING}`, [this.table])).rowCount === statements);
+    await until(async () => (await this.client.query(WAITING, [this.table])).rowCount === statements);
   }
 
   release(): Promise<void> {

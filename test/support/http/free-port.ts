@@ -23,13 +23,6 @@ export async function accepts(port: number): Promise<boolean> {
   return isOpen;
 }
 
-/** A port that somebody else listens on. */
-export async function takePort(): Promise<{ number: number } & Disposable> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { number: portOf(server), [Symbol.dispose]: () => server.close() };
-}
-
 /** Where a server of this process listens. */
 export function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;

@@ -121,16 +121,8 @@ export class RawConnection implements Disposable {
 }
 
 /** Ways to speak to the application that listens on a port, for requests one by one. */
-export interface Client {
-  readonly port: number;
-  readonly basePath: string;
+export function connectTo(port: number, basePath: string) {
   /** Sends one request, byte for byte, on a connection of its own, and reads one response. */
-  raw(...parts: (string | Buffer)[]): Promise<RawResponse>;
-  /** Sends a POST of these bytes; a header given here replaces the usual one, and undefined leaves it out. */
-  post(body: string | Buffer, headers?: RequestHeaders): Promise<RawResponse>;
-}
-
-export function connectTo(port: number, basePath: string): Client {
   const raw = async (...parts: (string | Buffer)[]): Promise<RawResponse> => {
     using connection = await RawConnection.open(port);
     connection.send(...parts);
@@ -138,7 +130,9 @@ export function connectTo(port: number, basePath: string): Client {
     if (!response) throw new Error('the server closed the connection without an answer');
     return response;
   };
-  return { port, basePath, raw, post: (body, headers) => raw(postHead(basePath, body, headers), body) };
+  const post = (body: string | Buffer, headers?: RequestHeaders): Promise<RawResponse> =>
+    raw(postHead(basePath, body, headers), body);
+  return { port, basePath, raw, post };
 }
 
 /** The header fields of every answer, success or failure. */

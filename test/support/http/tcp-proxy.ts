@@ -12,8 +12,6 @@ interface Link {
 
 /** Stands in front of a PostgreSQL server and does what networks do at their worst. */
 export class TcpProxy {
-  /** Answers arrive in pieces of so many bytes from now on, one in a millisecond; 0: as they are. */
-  trickle = 0;
   /** Milliseconds that each packet takes from now on, in each direction. */
   delay = 0;
   private readonly links = new Set<Link>();
@@ -65,7 +63,6 @@ export class TcpProxy {
   restore(): void {
     this.resetting = false;
     this.freezing = 0;
-    this.trickle = 0;
     this.delay = 0;
     for (const socket of this.sockets()) socket.resume();
   }
@@ -109,28 +106,21 @@ export class TcpProxy {
       if (link.marked) breakLink(link);
     });
     this.connect(client, server, link);
-    this.connect(server, client, link, true);
+    this.connect(server, client, link);
     if (this.freezing > 0) client.pause();
     this.freezing = Math.max(0, this.freezing - 1);
   }
 
-  private connect(from: Socket, to: Socket, link: Link, isAnswer = false): void {
+  private connect(from: Socket, to: Socket, link: Link): void {
     // Resolves when all that came is passed on.
     let passed: Promise<unknown> = Promise.resolve();
-    const pass = async (bytes: Buffer): Promise<void> => {
-      const size = (isAnswer && this.trickle) || bytes.length;
-      for (let at = 0; at < bytes.length && to.writable; at += size) {
-        if (size < bytes.length) await setTimeout(1);
-        to.write(bytes.subarray(at, at + size));
-      }
-    };
     const end = (): void => {
       from.destroy();
       to.destroy();
       this.links.delete(link);
     };
     from.on('data', (bytes: Buffer) => {
-      passed = Promise.all([passed, this.delay && setTimeout(this.delay)]).then(() => pass(bytes));
+      passed = Promise.all([passed, this.delay && setTimeout(this.delay)]).then(() => to.writable && to.write(bytes));
     });
     from.on('error', end).on('close', end);
     from.on('end', () => to.end());

@@ -1,26 +1,16 @@
 import { expect } from '@jest/globals';
 import type { INestApplication, Type } from '@nestjs/common';
-import type { ErrorStatus } from '../../../src/errors/error-catalogue.js';
 import { createApp } from '../../../src/app.js';
 import { assertNoFaults, readEnvironment } from '../../../src/config/configuration.js';
 import { ManagementServer } from '../../../src/management/management-server.js';
 import { WriteStatistics } from '../../../src/writer/batch-writer.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { portOf } from '../http/free-port.js';
-import { type Client, connectTo, expectRefusal, type RawResponse, type RequestHeaders } from '../http/request.js';
+import { connectTo, expectRefusal, type RawResponse, type RequestHeaders } from '../http/request.js';
 import { TcpProxy } from '../http/tcp-proxy.js';
 import { serviceVariables } from './process.js';
 
-export interface Store extends Client {
-  readonly managementPort: number;
-  readonly errorStatus: ErrorStatus;
-  readonly database: TestDatabase;
-  readonly statistics: WriteStatistics;
-  /** Creates that wait for a statement. */
-  readonly waiting: () => number;
-  /** Requests in flight are answered. */
-  stop(): Promise<void>;
-}
+export type Store = Awaited<ReturnType<typeof startStoreOn>>;
 
 /** Starts the application as `plant-store serve` does, configured by environment variables. */
 export async function startStore(
@@ -33,13 +23,13 @@ export async function startStore(
   return { ...store, stop: () => store.stop().then(() => database.drop()) };
 }
 
-/** Starts it on a database that is there already, and that stays. */
+/** Starts it on a database that is there already, and that stays. Its `stop()` answers requests in flight. */
 export async function startStoreOn(
   database: TestDatabase,
   variables: Record<string, string> = {},
   prepare?: (app: INestApplication) => void,
   module?: Type,
-): Promise<Store> {
+) {
   const all = { ...serviceVariables(database.url), LOG_LEVEL: 'fatal', ...variables };
   const environment = assertNoFaults(readEnvironment(all));
   const app = await createApp(environment, module);
@@ -52,7 +42,6 @@ export async function startStoreOn(
     errorStatus: environment.ERROR_STATUS,
     database,
     statistics,
-    waiting: () => statistics.countWaiting(),
     stop: () => app.close(),
   };
 }

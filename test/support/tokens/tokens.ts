@@ -8,30 +8,19 @@ import type { TestDatabase } from '../database/test-database.js';
 import { endServer, portOf } from '../http/free-port.js';
 import type { RawResponse } from '../http/request.js';
 
-interface TokenFields {
-  token?: string;
-  name?: string;
-  scopes?: string[];
-  /** An interval from now, such as `1 hour` or `-1 second`, or `infinity`; never, unless given. */
-  expires?: string;
-}
-
 /** A token as it is stored, written into the database directly. */
-export interface StoredToken {
-  readonly token: string;
-  readonly id: number;
-  /** What goes into a request. */
-  readonly headers: { Authorization: string };
-}
+export type StoredToken = Awaited<ReturnType<typeof issueToken>>;
 
+/** It expires after an interval such as `1 hour`, `-1 second` or `infinity`; never, unless given. */
 export async function issueToken(
   database: Pick<TestDatabase, 'query'>,
-  { token = makeToken(), name = 'gardener', scopes = [CREATE_PLANTS], expires }: TokenFields = {},
-): Promise<StoredToken> {
+  { name = 'gardener', expires = null }: { name?: string; expires?: string | null } = {},
+) {
+  const token = makeToken();
+  const expiry = `CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END`;
   const [row] = await database.query<{ id: number }>(
-    `INSERT INTO access_tokens (name, digest, scopes, expires_at)
-     VALUES ($1, $2, $3, CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END) RETURNING id::float8 AS id`,
-    [name, `\\x${tokenDigest(token)}`, scopes, expires ?? null],
+    `INSERT INTO access_tokens (name, digest, scopes, expires_at) VALUES ($1, $2, $3, ${expiry}) RETURNING id::float8 AS id`,
+    [name, `\\x${tokenDigest(token)}`, [CREATE_PLANTS], expires],
   );
   return { token, id: Number(row?.id), headers: bearer(token) };
 }

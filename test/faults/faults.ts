@@ -1,3 +1,6 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, type Fault, fault, type FaultOptions } from './cluster.js';
@@ -9,7 +12,7 @@ const terminateAll = (cluster: Cluster): Promise<unknown> =>
   cluster.query(`SELECT pg_terminate_backend(pid) ${SESSIONS}`);
 
 /** Does it again and again, with a pause of as many milliseconds. */
-export async function repeat(duration: number, pause: number, work: () => unknown): Promise<void> {
+async function repeat(duration: number, pause: number, work: () => unknown): Promise<void> {
   const end = performance.now() + duration;
   while (performance.now() < end) {
     await work();
@@ -31,7 +34,7 @@ const SYNCHRONOUS: FaultOptions = { prepare: (cluster) => cluster.addStandby('sy
 const ASYNCHRONOUS: FaultOptions = { prepare: (cluster) => cluster.addStandby('async') };
 
 /** What its processes, its sessions and its operators do to PostgreSQL. */
-export const DATABASE_FAULTS: readonly Fault[] = [
+const DATABASE_FAULTS: readonly Fault[] = [
   fault('kill -9 of PostgreSQL, then a start', {}, async ({ primary }) => {
     await primary.kill();
     await primary.start();
@@ -105,3 +108,58 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     failOverLate(cluster, () => sleep(500)),
   ),
 ];
+
+/** Of the embedded server. */
+let embeddedFolder = '';
+
+const EMBEDDED: FaultOptions = {
+  prepare: async (cluster) => {
+    await cluster.service[Symbol.asyncDispose]();
+    embeddedFolder = await mkdtemp(join(tmpdir(), 'plant-store-faults-'));
+    // Or root's server, which runs as another user, would have its data outside of it.
+    await chmod(embeddedFolder, 0o755);
+    await cluster.startEmbedded(embeddedFolder);
+  },
+  cleanup: async (cluster) => {
+    cluster.service.signal('SIGTERM');
+    await cluster.service.ended;
+    await rm(embeddedFolder, { recursive: true });
+    await cluster.startService();
+  },
+};
+/** What the service and its network suffer. */
+const MACHINE_FAULTS: readonly Fault[] = [
+  fault('kill -9 of the embedded PostgreSQL: the service says so and ends, then a start', EMBEDDED, async (cluster) => {
+    const { service } = cluster;
+    const pid = await readFile(join(embeddedFolder, '.data/postgres/postmaster.pid'), 'utf8');
+    process.kill(parseInt(pid, 10), 'SIGKILL');
+    const code = await service.ended;
+    if (code !== 1 || !service.stderr.includes('The embedded PostgreSQL has ended by itself'))
+      throw new Error(`The service ended with ${code}: ${service.stderr}`);
+    await cluster.startEmbedded(embeddedFolder);
+  }),
+  fault('kill -9 of the service, then a start', {}, (cluster) => cluster.restartService()),
+  fault('stop of the service (SIGTERM), then a start', { answersAll: true }, async (cluster) => {
+    cluster.service.signal('SIGTERM');
+    const code = await cluster.service.ended;
+    if (code !== 0) throw new Error(`The service ended with ${code}.`);
+    await cluster.startService();
+  }),
+  fault('connections lost in the place of an answer, for 2 s', {}, ({ address }) =>
+    repeat(2000, 50, () => {
+      address.loseAnswers();
+    }),
+  ),
+  fault('connections reset and refused for 1 s', {}, async ({ address }) => {
+    address.reset();
+    await sleep(1000);
+    address.restore();
+  }),
+  fault('black hole for 7 s; then everything held back arrives', {}, async ({ address }) => {
+    address.freeze();
+    await sleep(7000);
+    address.restore();
+  }),
+];
+
+export const FAULTS = [...MACHINE_FAULTS, ...DATABASE_FAULTS];
