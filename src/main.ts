@@ -1,9 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { setFlagsFromString } from 'node:v8';
+import { exitCodeOf } from './cli/exit-code.js';
 import { assertNoFaults, readConfiguration } from './config/configuration.js';
 import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
-import { closeWithin, exitCodeOf, logCrash, stopSignal } from './server/process.js';
+import { closeWithin, logCrash, stopSignal } from './server/process.js';
 
 /** How long the process may still take when all is closed. */
 const END_WAIT_MS = 1000;
