@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { parse } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { readEnvironment } from '../../src/config/configuration.js';
 import { Environment, SECRETS } from '../../src/config/environment.js';
 import { read } from '../support/documents/documents.js';
@@ -25,7 +25,8 @@ const withDefaults = (text: string): string => {
   const next = text.replace(/\$\{\w+:(?:-([^${}]*)|\+[^${}]*)\}/g, '$1');
   return next === text ? text : withDefaults(next);
 };
-const composeFile = (path: string): Compose => parse(withDefaults(read(path)), { merge: true }) as Compose;
+const composeFile = (path: string): Compose =>
+  parseDocument(withDefaults(read(path)), { merge: true }).toJS() as Compose;
 
 const { api, migrate } = composeFile('docker-compose.yml').services;
 const scaled = composeFile('docker-compose.scale.yml').services;
