@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CHUNKED, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
+import { Stopwatch } from '../support/until.js';
 import {
   type Answer,
   CLOSED,
@@ -23,10 +24,13 @@ const inHttp10 = (request: string): string => request.replace('HTTP/1.1', 'HTTP/
  */
 async function expectEnd(target: ContractTarget, bytes: string, error = 40010): Promise<string> {
   const behind = postHead(target.basePath, PLANT) + PLANT;
+  using stopwatch = new Stopwatch();
   await exchange(target, [postHead(target.basePath, '[]'), '[]', bytes, behind], 40001, error, CLOSED);
   const response = await exchange(target, [bytes, behind], error, CLOSED);
   expect(response?.headers.connection).toBe('close');
-  return expectNothingWritten(target, response, error);
+  // It ends with the answer, and not after REQUEST_TIMEOUT.
+  expect(stopwatch.elapsed).toBeLessThan(8000);
+  return await expectNothingWritten(target, response, error);
 }
 
 /** What is no HTTP/1 request: HTTP/2, TLS, and an unknown method. */
@@ -39,14 +43,9 @@ export function describeProtocol(target: () => ContractTarget): void {
 
   it.each(GARBAGE)('should refuse what is no HTTP request: %j', (bytes) => expectEnd(target(), bytes));
 
-  it('should refuse a broken header field', () => expectEnd(target(), requestWith('X-Field: a\0b')));
-
-  it.each([{ Host: undefined }, { Host: ['localhost', 'localhost'] }, { Host: 'localhost', HOST: 'x' }])(
-    'should refuse a Host that is not sent once: %j',
-    async (headers) => {
-      expect(await expectEnd(target(), head(headers) + PLANT)).toContain('Host');
-    },
-  );
+  it.each([undefined, ['localhost', 'localhost']])('should refuse a Host that is not sent once: %j', async (Host) => {
+    expect(await expectEnd(target(), head({ Host }) + PLANT)).toContain('Host');
+  });
 
   it('should take any Host, and none in an HTTP/1.0 request', async () => {
     expectCreated(await target().post(PLANT, { Host: '' }), { name: NAME });
