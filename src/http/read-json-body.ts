@@ -111,13 +111,6 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
   const capacity = length || Math.min(limit, SMALL_BYTES);
   reserve(capacity, request, response);
   if (requestContext(response).awaitsContinue) response.writeContinue();
-  // Most bodies are small and arrive together with the headers.
-  if (length > 0 && request.readableLength === length && !request.destroyed) {
-    const bytes = request.read() as Buffer;
-    // Without this the stream never ends, and the connection carries no other request.
-    request.resume();
-    return bytes;
-  }
   // In a list, a chunk of one byte would keep the whole buffer that it was read into.
   let buffer = Buffer.allocUnsafe(capacity);
   let size = 0;

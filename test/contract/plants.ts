@@ -49,11 +49,7 @@ const OTHER_VALUES = [
   ...['9'.repeat(MANY), `5.${'0'.repeat(MANY)}1`, '"5"', 'true', 'null', '[5]', '{}'],
 ];
 
-const [LOWEST, HIGHEST] = [-(2n ** 63n), 2n ** 63n - 1n];
-/** Above where a float, an int32 or an int64 would break. */
-const EDGES = [LOWEST + 2000n, -(2n ** 53n) + 1000n, 2n ** 31n + 1000n, 2n ** 53n + 1000n, HIGHEST];
-const nearEdges = EDGES.map((edge) => fc.bigInt({ min: edge - 2000n, max: edge }));
-const ids = fc.oneof(fc.bigInt({ min: LOWEST, max: HIGHEST }), ...nearEdges);
+const ids = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
 export function describeIdentifiers(target: () => ContractTarget): void {
   describe('the id', () => {
