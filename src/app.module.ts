@@ -11,27 +11,20 @@ import { MethodNotAllowedModule } from './server/method-not-allowed.module.js';
 import { SECURITY_SCHEME } from './server/openapi.js';
 
 /** Without DATABASE_URL, the embedded server has put its own there. */
-const databaseOf = ({
-  DATABASE_URL: url = '',
-  DATABASE_PASSWORD: password,
-  STORAGE_TIMEOUT: timeout,
-}: Environment) => ({
-  url,
-  password,
-  timeout,
+const databaseOf = (environment: Environment) => ({
+  url: environment.DATABASE_URL ?? '',
+  password: environment.DATABASE_PASSWORD,
+  timeout: environment.STORAGE_TIMEOUT,
 });
 
 const auth = PlantsAuthModule.forRootAsync({
   inject: [Environment],
   useFactory: (environment: Environment) => {
-    const { ACCESS_TOKENS, JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL, JWT_TYP } = environment;
+    const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl, JWT_TYP: typ } = environment;
     return {
-      accessTokens: ACCESS_TOKENS.length > 0 ? ACCESS_TOKENS : undefined,
+      accessTokens: environment.ACCESS_TOKENS.length > 0 ? environment.ACCESS_TOKENS : undefined,
       issuedTokens: databaseOf(environment),
-      jwt:
-        JWT_ISSUER === undefined
-          ? undefined
-          : { issuer: JWT_ISSUER, audience: JWT_AUDIENCE, jwksUrl: JWT_JWKS_URL, typ: JWT_TYP },
+      jwt: issuer === undefined ? undefined : { issuer, audience, jwksUrl, typ },
     };
   },
 });

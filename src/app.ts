@@ -1,4 +1,4 @@
-import { Global, type INestApplication, Logger, Module, type Type } from '@nestjs/common';
+import { type INestApplication, Logger, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
@@ -21,7 +21,6 @@ import { serveSwaggerUi } from './server/swagger-ui.js';
 const NO_TOKEN = 'No access token is valid now, so nobody can create plants. Create one: plant-store token create NAME';
 
 /** Provides the configuration to all modules. Several applications in one process have one each. */
-@Global()
 @Module({})
 class EnvironmentModule {}
 
@@ -29,7 +28,7 @@ class EnvironmentModule {}
 export async function createApp(environment: Environment, module: Type = AppModule): Promise<NestExpressApplication> {
   const adapter = new PlantStoreAdapter(environment);
   const provider = { provide: Environment, useValue: environment };
-  const configuration = { module: EnvironmentModule, providers: [provider], exports: [provider] };
+  const configuration = { module: EnvironmentModule, global: true, providers: [provider], exports: [provider] };
   const root = { module, imports: [configuration] };
   const app = await NestFactory.create<NestExpressApplication>(root, adapter, {
     abortOnError: false,
@@ -62,7 +61,11 @@ export async function listen(app: INestApplication, environment: Environment): P
     // The management listener opens first. If it is closed, its port is at fault.
     const variable = app.get(ManagementServer).address() === undefined ? 'MANAGEMENT_PORT' : 'PORT';
     await app.close();
-    throw listenError(error, variable);
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error;
+    const fault = `${variable}: ${message}, should be a free port of an address of this machine`;
+    // Another program may free it, or the network may come up later.
+    throw new ConfigurationError([fault], code !== 'EACCES', { cause: error });
   }
   const logger = new Logger('PlantStore');
   const url = await app.getUrl();
@@ -79,12 +82,4 @@ export async function listen(app: INestApplication, environment: Environment): P
       () => undefined,
     );
   return url;
-}
-
-/** Names the variable of a port that cannot be used. Another program may free it, or the network may come up later. */
-function listenError(cause: unknown, variable: string): Error {
-  const { code, syscall, message } = cause as NodeJS.ErrnoException;
-  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return cause as Error;
-  const advice = 'should be a free port of an address of this machine';
-  return new ConfigurationError([`${variable}: ${message}, ${advice}`], code !== 'EACCES', { cause });
 }

@@ -1,9 +1,10 @@
 import { Logger } from '@nestjs/common';
 import { setFlagsFromString } from 'node:v8';
+import { exitCodeOf } from './cli/exit-code.js';
 import { assertNoFaults, readConfiguration } from './config/configuration.js';
 import { assertInstalled } from './config/package-files.js';
 import { LocalDatabase } from './embedded-postgres/local-database.js';
-import { closeWithin, exitCodeOf, logCrash, stopSignal } from './server/process.js';
+import { closeWithin, logCrash, stopSignal } from './server/process.js';
 
 /** How long the process may still take when all is closed. */
 const END_WAIT_MS = 1000;
@@ -36,9 +37,9 @@ async function bootstrap(): Promise<void> {
   }
 }
 
-// V8 lets a small heap grow fourfold before it collects it: 165 MB instead of 240.
+// V8 lets a small heap grow fourfold before it collects it. At 64 connections on Node.js 24: 290 MB instead of 385.
 setFlagsFromString('--heap-growing-percent=60');
 // Under load, V8 would make objects of a request where long-lived ones are. Each keeps its whole request there until a
-// full collection of garbage. That costs a quarter of the CPU time.
+// full collection of garbage: 1.15 times the CPU for a create (1.05 to 1.22), at 64 connections on Node.js 24.
 setFlagsFromString('--no-allocation-site-pretenuring');
 process.exitCode = await exitCodeOf(bootstrap);

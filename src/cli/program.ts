@@ -4,7 +4,7 @@ import { assertNoFaults, ConfigurationError, readConfiguration } from '../config
 import { defaultText, Environment, SECRETS } from '../config/environment.js';
 import { assertInstalled, buildCommit, packageVersion } from '../config/package-files.js';
 import { parseDatabaseUrl } from '../database/database-url.js';
-import { exitCodeOf, printError } from '../server/process.js';
+import { exitCodeOf, printError } from './exit-code.js';
 import { addTokenCommands, schemaOption } from './token.commands.js';
 
 const USAGE_ERROR = 2;

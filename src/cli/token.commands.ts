@@ -9,8 +9,8 @@ import { parseDatabaseUrl, schemaFault } from '../database/database-url.js';
 import { UrlPool } from '../database/store-pool.js';
 import { assertMigrated } from '../database/table-checks.js';
 import { LOCAL_URL_FILE } from '../embedded-postgres/embedded-postgres.js';
-import { printError } from '../server/process.js';
 import { escapeControls } from '../util/text.js';
+import { printError } from './exit-code.js';
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATE'];
 

@@ -11,23 +11,6 @@ export const ERROR_STATUS = Symbol('ERROR_STATUS');
 /**
  * Answers an `ApiError` with `{error, message}`, and leaves everything else to the other filters of the application. It
  * logs numbers from 50000 on with the request id.
- *
- * @example
- * ```ts
- * import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common';
- * import { ApiExceptionFilter, BearerAuthGuard, RequireScopes } from 'plant-store';
- *
- * @Controller('orders')
- * @UseGuards(BearerAuthGuard)
- * @UseFilters(new ApiExceptionFilter('semantic'))
- * @RequireScopes('orders:read')
- * export class OrdersController {
- *   @Get()
- *   find(): string[] {
- *     return ['Rose'];
- *   }
- * }
- * ```
  */
 @Catch(ApiError)
 export class ApiExceptionFilter implements ExceptionFilter {
@@ -85,16 +68,20 @@ function toApiError(failure: unknown): ApiError {
 
 /** `ValidationPipe` gives a message for each fault. */
 function messageOf(failure: HttpException): string {
-  const { message } = Object(failure.getResponse()) as { message?: unknown };
-  return Array.isArray(message) ? message.join('; ') : failure.message;
+  const body = failure.getResponse();
+  return typeof body === 'object' && 'message' in body && Array.isArray(body.message)
+    ? body.message.join('; ')
+    : failure.message;
 }
 
 const MAX_CAUSES = 5;
 
 /** The stacks of a failure and its causes: `inspect` alone would show the values of a row that PostgreSQL refused. */
-function describe(failure: unknown): string | undefined {
+function describe(failure: unknown): string {
   const texts: string[] = [];
-  for (let cause = failure; cause !== undefined && texts.length < MAX_CAUSES; cause = (Object(cause) as Error).cause)
+  for (let cause = failure; cause !== undefined && texts.length < MAX_CAUSES;) {
     texts.push(cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause));
-  return texts.length > 0 ? texts.join('\ncaused by ') : undefined;
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return texts.join('\ncaused by ');
 }

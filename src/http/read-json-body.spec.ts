@@ -3,10 +3,8 @@ import fc from 'fast-check';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { JsonNumber, JsonStructure, JsonSyntaxError, parseExactJson } from './exact-json.js';
-import { MAX_BODIES_BYTES, readJsonBody } from './read-json-body.js';
+import { readJsonBody } from './read-json-body.js';
 import { sendJson } from './send-json.js';
 
 const alphabet = fc.constantFrom(
@@ -68,59 +66,12 @@ describe(parseExactJson.name, () => {
   });
 });
 
-const MEBIBYTE = 1024 * 1024;
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-function heapInUse(): number {
-  collectGarbage();
-  return process.memoryUsage().heapUsed;
-}
-
 function requestOf(length: number): IncomingMessage {
   const headers = { 'content-type': 'application/json', 'content-length': String(length) };
   return Object.assign(new IncomingMessage(new Socket()), { headers });
 }
 
 describe(readJsonBody.name, () => {
-  function read(body: string): ReturnType<typeof readJsonBody> {
-    const request = requestOf(body.length);
-    request.push(body);
-    return readJsonBody(request, new ServerResponse(request), MEBIBYTE, ['name', 'tag']);
-  }
-
-  it('should not keep a large body for a short name in it', async () => {
-    // V8 copies what has fewer than 13 characters in any case.
-    const name = 'a rose of many words';
-    const body = `{"id":1,"name":"${name}","tag":"\\ud800"}`.padEnd(MEBIBYTE);
-    // The first one also loads code.
-    const all: unknown[] = [await read(body)];
-    const before = heapInUse();
-    while (all.length <= 20) all.push(await read(body));
-    expect(heapInUse() - before).toBeLessThan(4 * MEBIBYTE);
-    // Half a character stays one, to be refused later.
-    expect(all).toMatchObject(Array(21).fill({ name, tag: '\ud800' }));
-  });
-
-  it('should reserve the memory of a body before it is read, and free it with the answer or the connection', async () => {
-    const begin = (): { response: ServerResponse; outcome: Promise<unknown> } => {
-      const request = requestOf(MEBIBYTE);
-      const response = new ServerResponse(request);
-      return { response, outcome: readJsonBody(request, response, MEBIBYTE, []).catch((error: unknown) => error) };
-    };
-    const held = Array.from({ length: Math.floor(MAX_BODIES_BYTES / MEBIBYTE) }, begin);
-    const [first, second] = held;
-    expect(await begin().outcome).toMatchObject({ error: 50301 });
-    first?.response.emit('close');
-    // Both come where an answer ends its connection.
-    first?.response.req.socket.emit('close');
-    second?.response.req.socket.emit('close');
-    held.push(begin(), begin());
-    expect(await begin().outcome).toMatchObject({ error: 50301 });
-    for (const { response } of held) response.emit('close');
-  });
-
   it('should take no more of the bytes that a parser has kept than of any other body', async () => {
     const request = Object.assign(requestOf(10), { rawBody: Buffer.alloc(10, ' ') });
     await expect(readJsonBody(request, new ServerResponse(request), 9, [])).rejects.toMatchObject({ error: 41300 });

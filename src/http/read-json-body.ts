@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { MIMEType } from 'node:util';
-import { deserialize, getHeapStatistics, serialize } from 'node:v8';
+import { getHeapStatistics } from 'node:v8';
 import {
   bodyTooLarge,
   malformedRequest,
@@ -87,7 +87,7 @@ function parseMediaType(type: string): MIMEType | undefined {
 /** Bodies up to this size are not counted, and their buffer is not larger: those of all connections take little. */
 const SMALL_BYTES = 4 * 1024;
 /** What all other bodies together may take. An eighth, because a body is copied several times until it is stored. */
-export const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
+const MAX_BODIES_BYTES = Math.floor(getHeapStatistics().heap_size_limit / 8);
 let reservedBytes = 0;
 
 /** Counts a body before it is read, until its request is answered or its connection is lost. @throws ApiError 50301 */
@@ -111,13 +111,6 @@ async function readBytes(request: IncomingMessage, response: ServerResponse, lim
   const capacity = length || Math.min(limit, SMALL_BYTES);
   reserve(capacity, request, response);
   if (requestContext(response).awaitsContinue) response.writeContinue();
-  // Most bodies are small and arrive together with the headers.
-  if (length > 0 && request.readableLength === length && !request.destroyed) {
-    const bytes = request.read() as Buffer;
-    // Without this the stream never ends, and the connection carries no other request.
-    request.resume();
-    return bytes;
-  }
   // In a list, a chunk of one byte would keep the whole buffer that it was read into.
   let buffer = Buffer.allocUnsafe(capacity);
   let size = 0;
@@ -155,20 +148,11 @@ function parseObject(bytes: Buffer, names: readonly string[]): JsonObject {
   try {
     const members = parseExactJson(text, names);
     if (members === undefined) throw missingBody('The body is JSON, but not an object');
-    if (bytes.length > SMALL_BYTES) copyStrings(members);
     return members;
   } catch (cause) {
     if (!(cause instanceof JsonSyntaxError)) throw cause;
     const lines = text.slice(0, cause.position).split('\n');
     const place = `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
     throw unreadableBody(`The body is not JSON: ${cause.message}, at ${place}.`, cause);
-  }
-}
-
-/** In V8 a part of a text keeps all of it in memory: 10,000 waiting plants of short names would keep a gigabyte. */
-function copyStrings(members: JsonObject): void {
-  for (const [key, value] of Object.entries(members)) {
-    // This keeps lone surrogates, which UTF-8 would lose. They are reported later.
-    if (typeof value === 'string') members[key] = deserialize(serialize(value)) as string;
   }
 }

@@ -44,6 +44,15 @@ export function headerValues(request: IncomingMessage, lowerCaseName: string): s
   return values;
 }
 
+const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
+
+/** The path of a request. A query, or a user before the host, may hold a secret. */
+export function pathOf(request: { readonly originalUrl?: string; readonly url?: string | undefined }): string {
+  // Express shortens `url` below a prefix. It is empty if the request could not be read.
+  const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
+  return path;
+}
+
 /** What the log and the metrics need of a request. */
 interface RequestContext {
   requestId: string | undefined;

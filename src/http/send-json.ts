@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ApiError } from '../errors/api-error.js';
 import { type ErrorStatus, statusOf } from '../errors/error-catalogue.js';
 import {
@@ -51,7 +52,9 @@ function endBehindRequest(response: ServerResponse, body: string): void {
   response.write(body);
   // Node.js would send the head of an answer to HEAD only when the answer ends.
   response.flushHeaders();
-  response.socket?.end();
+  // Without a socket, answers before it are on their way.
+  if (response.socket === null) response.once('socket', (socket: Socket) => setImmediate(() => socket.end()));
+  else response.socket.end();
   response.req.once('end', () => response.end());
 }
 

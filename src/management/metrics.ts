@@ -65,7 +65,7 @@ export class Metrics implements ResponseHook {
 
   beforeHead(response: ServerResponse, durationMs: number): void {
     const { error, plantId } = requestContext(response);
-    // A page of the documentation.
+    // No plant was created: the documentation was read, or a route of another module was used.
     if (error === 0 && plantId === undefined) return;
     // Strangers can send JWTs with unknown keys. These are 50300 for a moment, which is no failure of the service.
     const isWrongToken = WRONG_TOKEN.includes(error) || refusalOf(response.req) !== undefined;

@@ -3,17 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { withoutTokens } from '../auth/token-format.js';
 import type { Environment } from '../config/environment.js';
 import { ACCESS_LOG_CONTEXT } from '../config/logger.js';
-import { requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
+import { pathOf, requestContext, requestIdOf, type ResponseHook } from '../http/request-context.js';
 import { escapeControls } from '../util/text.js';
-
-const SCHEME_AND_HOST = /^[^/?]*:\/\/[^/?]*/;
-
-/** The path of a request. A query, or a user before the host, may hold a secret. */
-export function pathOf(request: { readonly originalUrl?: string; readonly url?: string | undefined }): string {
-  // Express shortens `url` below a prefix. It is empty if the request could not be read.
-  const [path = ''] = (request.originalUrl ?? request.url ?? '').replace(SCHEME_AND_HOST, '').split('?', 1);
-  return path;
-}
 
 /** Logs each answer, or only failures with their messages. No line holds a body, a query or a token. */
 export class AccessLog implements ResponseHook {

@@ -1,10 +1,9 @@
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler } from 'express';
 import type { Environment } from '../config/environment.js';
-import type { ResponseHook } from '../http/request-context.js';
-import { pathOf } from './access-log.js';
+import { pathOf, type ResponseHook } from '../http/request-context.js';
 import { GracefulShutdown } from './graceful-shutdown.js';
-import { createHttpServer, type HttpServerClasses } from './http-server.js';
+import { HttpServer } from './http-server.js';
 
 /** Nest and its guests know body parsers by these names. */
 const PARSER_NAME = /^(?:json|urlencoded|raw|text)Parser$/;
@@ -22,10 +21,11 @@ export class PlantStoreAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const app = this.getInstance<Express>();
-    const { server, connections, classes } = createHttpServer(app, this.environment, this.hooks);
-    adoptPrototypes(app, classes);
-    this.shutdown = new GracefulShutdown(server, connections, this.hooks, this.environment);
-    this.httpServer = server;
+    const http = new HttpServer(app, this.environment, this.hooks);
+    app.request = adoptMembers(app.request, http.classes.IncomingMessage.prototype);
+    app.response = adoptMembers(app.response, http.classes.ServerResponse.prototype);
+    this.shutdown = new GracefulShutdown(http, this.hooks, this.environment);
+    this.httpServer = http.server;
   }
 
   override async close(): Promise<void> {
@@ -46,21 +46,16 @@ export class PlantStoreAdapter extends ExpressAdapter {
   /** Body parsers run for every route but that of the plants, which reads its body behind the guard. */
   override use(...handlers: unknown[]): unknown {
     const isParser = handlers.some((handler) => typeof handler === 'function' && PARSER_NAME.test(handler.name));
-    const others = new RegExp(`^(?!${this.environment.BASE_PATH}/plants$)`);
+    // Of what BASE_PATH may have, a pattern gives only the dot a meaning.
+    const others = new RegExp(`^(?!${this.environment.BASE_PATH.replaceAll('.', '\\.')}/plants$)`);
     return super.use(...(isParser ? [others, ...handlers] : handlers)) as unknown;
   }
 }
 
 /**
- * Gives the classes of the server the prototypes that Express sets for each request. V8 of Node.js 20 forgets the shape
- * of an object whose prototype changes: 3.3 times the CPU at 64 connections, 1.05 on Node.js 24. It leaves with Node 20.
+ * Gives a class of the server the prototype that Express sets for each request. V8 of Node.js 20 forgets the shape of
+ * an object whose prototype changes: 3.3 times the CPU at 64 connections, 1.05 on Node.js 24. It leaves with Node 20.
  */
-export function adoptPrototypes(app: Express, { IncomingMessage, ServerResponse }: HttpServerClasses): void {
-  app.request = adoptMembers(app.request, IncomingMessage.prototype);
-  app.response = adoptMembers(app.response, ServerResponse.prototype);
-}
-
-/** Gives these members, and the prototype behind them, to the prototype of a class. */
 function adoptMembers<Members extends object>(members: Members, prototype: object): Members {
   Object.setPrototypeOf(prototype, Object.getPrototypeOf(members) as object);
   return Object.defineProperties(prototype, Object.getOwnPropertyDescriptors(members)) as Members;

@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { once } from 'node:events';
-import type { Server, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../config/environment.js';
 import type { ResponseHook } from '../http/request-context.js';
-import type { Connections } from './http-server.js';
+import type { HttpServer } from './http-server.js';
 
 /** How long an idle connection may still send a request. */
 const GRACE_MS = 2000;
@@ -19,18 +19,18 @@ export class GracefulShutdown {
   private newestConnectionAt = -Infinity;
 
   constructor(
-    private readonly server: Server,
-    private readonly connections: Connections,
+    private readonly http: HttpServer,
     private readonly hooks: ResponseHook[],
     private readonly environment: Pick<Environment, 'DRAIN_DELAY' | 'SHUTDOWN_TIMEOUT'>,
   ) {
-    server.on('connection', () => {
+    http.server.on('connection', () => {
       this.newestConnectionAt = performance.now();
     });
   }
 
   async close(): Promise<void> {
-    if (!this.server.listening) return;
+    const { server } = this.http;
+    if (!server.listening) return;
     const { DRAIN_DELAY, SHUTDOWN_TIMEOUT } = this.environment;
     const end = performance.now() + SHUTDOWN_TIMEOUT;
     // A load balancer notices the stop only after a while.
@@ -38,16 +38,16 @@ export class GracefulShutdown {
     // Clients whose connection ends open another one. So no connection ends before this.
     await this.noNewConnection(Math.min(end, performance.now() + MAX_QUIET_WAIT_MS));
     this.hooks.push({ beforeHead: this.endConnection.bind(this) });
-    const closed = once(this.server, 'close');
+    const closed = once(server, 'close');
     // `close` of the HTTP server destroys idle connections and stops the check for requests that arrive too slowly.
-    NetServer.prototype.close.call(this.server);
+    NetServer.prototype.close.call(server);
     const graceEnd = Math.min(performance.now() + GRACE_MS, (performance.now() + end) / 2);
     const sweep = setInterval(() => {
       if (performance.now() >= graceEnd) this.sweep(performance.now() >= end);
     }, SWEEP_MS);
     await closed;
     clearInterval(sweep);
-    this.server.close();
+    server.close();
   }
 
   /**
@@ -63,7 +63,7 @@ export class GracefulShutdown {
 
   /** The answer says that its connection ends. If a client pipelines, only the last one says so. */
   private endConnection(response: ServerResponse): void {
-    const connection = this.connections.get(response.req.socket);
+    const connection = this.http.connections.get(response.req.socket);
     if (connection?.last !== response) return;
     connection.isEnding = true;
     response.shouldKeepAlive = false;
@@ -71,13 +71,13 @@ export class GracefulShutdown {
 
   /** Ends idle connections, and all of them when the time is over. */
   private sweep(isOver: boolean): void {
+    const { server, connections } = this.http;
     if (isOver) {
-      const { size } = this.connections;
-      const { SHUTDOWN_TIMEOUT } = this.environment;
-      new Logger('Shutdown').warn(`${size} connections were still open after ${SHUTDOWN_TIMEOUT} ms, and are cut off`);
+      const found = `${connections.size} connections were still open after ${this.environment.SHUTDOWN_TIMEOUT} ms`;
+      new Logger('Shutdown').warn(`${found}, and are cut off`);
     }
-    this.server.closeIdleConnections();
+    server.closeIdleConnections();
     // For Node.js, a connection that never sent anything is not idle.
-    for (const socket of this.connections.keys()) if (isOver || socket.bytesRead === 0) socket.destroy();
+    for (const socket of connections.keys()) if (isOver || socket.bytesRead === 0) socket.destroy();
   }
 }

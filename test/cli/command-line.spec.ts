@@ -98,7 +98,7 @@ describe('plant-store token', () => {
     [{ password: PASSWORD }, /password authentication failed .*\. Correct .* the password \(DATABASE_PASSWORD,/],
     [
       { search: '?sslmode=require' },
-      /server does not support SSL connections\. Switch TLS on at the server, or write sslmode=/,
+      /server does not support SSL connections\. Correct its URL .*sslmode, which is disable for a server without TLS/,
     ],
   ])('should say what mends a URL with %j', async (wrong, fault) => {
     const { href } = Object.assign(new URL(database.url), wrong);

@@ -15,33 +15,21 @@ const PLANT = '{"id": 1, "name": "Rose"}';
 const ROSE = '"id": 1, "name": "Rose"';
 const OPENED = '['.repeat(50_000);
 
-const NOT_AN_OBJECT = ['5', '"Rose"', 'null', '[]', `[${PLANT}]`, OPENED + ']'.repeat(OPENED.length)];
+const NOT_AN_OBJECT = ['5', 'null', `[${PLANT}]`, OPENED + ']'.repeat(OPENED.length)];
 
 // That all other texts are refused is a property of the parser, beside it. So it is for all other repeated keys.
-const NOT_JSON = [
-  ...[' \t\r\n', 'id=1&name=Rose', '{"id": 1, "name": "Rose', OPENED, `{${ROSE},}`, "{'id': 1, 'name': 'Rose'}"],
-  ...[`{/* one */ ${ROSE}}`, `${PLANT}${PLANT}`, `${PLANT}\0`, '{"id": 1, "name": "Ro\nse"}'],
-  ...['NaN', '01', '+1', '.5', '0x10', '1n'].map((id) => `{"id": ${id}, "name": "Rose"}`),
-];
+const NOT_JSON = [' \t\r\n', 'id=1&name=Rose', '{"id": 1, "name": "Rose', OPENED, `{${ROSE},}`, `${PLANT}${PLANT}`];
 
 export function describeRepeatedKeys(target: () => ContractTarget): void {
   describe('a JSON body that repeats a key', () => {
     itShouldRefuse(target, 40002, [
-      ['another value', `{${ROSE}, "id": 2}`, {}, /the key "id" is repeated/],
-      ['the same value, written otherwise', `{${ROSE}, "id": 1.0}`, {}, /"id"/],
+      ['the same value, written otherwise', `{${ROSE}, "id": 1.0}`, {}, /the key "id" is repeated/],
       ['an escape', `{${ROSE}, "\\u0069d": 1}`, {}, /"id"/],
       ['an ignored field', `{${ROSE}, "toString": 1, "toString": 1}`, {}, /"toString"/],
       ['a place deep within', `{${ROSE}, "pots": [[{"a": {"b": 1, "c": 2, "b": 3}}]]}`, {}, /"b"/],
     ]);
   });
 }
-
-/** Bytes that are no UTF-8: one that never occurs, Latin-1, cut short, overlong, a surrogate, beyond U+10FFFF. */
-const NOT_UTF8 = ['\xff', '\xe4', '\xe2\x82', '\xc0\xaf', '\xed\xa0\x80', '\xf4\x90\x80\x80'];
-const inNameAndElsewhere = (bytes: string): Refused[] => {
-  const bodies = [`{"id": 1, "name": "${bytes}"}`, `{${ROSE}, "x": ["${bytes}"]}`];
-  return bodies.map((body) => [JSON.stringify(body), Buffer.from(body, 'latin1'), {}, /UTF-8/]);
-};
 
 const NO_LENGTH = { 'Content-Length': undefined };
 const NO_TYPE = { 'Content-Type': undefined };
@@ -51,11 +39,6 @@ export function describeBodyJson(target: () => ContractTarget): void {
   describeRepeatedKeys(target);
 
   describe('a JSON body', () => {
-    it('may have white space around everything, and escapes in its keys', async () => {
-      const body = '\r\n\t {\r\n\t "\\u0069\\u0064" : 1 , "n\\u0061me"\n:\t"Rose"\r}\n\n';
-      expectCreated(await target().post(body), { name: 'Rose' });
-    });
-
     const refused = (bodies: string[], says: RegExp): Refused[] =>
       bodies.map((body) => [JSON.stringify(body.slice(0, 40)), body, {}, says]);
     itShouldRefuse(target, 40001, refused(NOT_AN_OBJECT, /not an object.*"name": "Rose"\}/));
@@ -64,7 +47,8 @@ export function describeBodyJson(target: () => ContractTarget): void {
       ['with the place', '{"id": 1,\n "näme": Rose}', {}, /line 2, column 10/],
       ['a byte order mark before it', `\ufeff${PLANT}`, {}, /byte order mark/],
       ['UTF-16', Buffer.from(PLANT, 'utf16le')],
-      ...NOT_UTF8.flatMap(inNameAndElsewhere),
+      ['Latin-1', Buffer.from('{"id": 1, "name": "Röse"}', 'latin1'), {}, /UTF-8/],
+      ['a surrogate as bytes', Buffer.from(`{${ROSE}, "x": "\xed\xa0\x80"}`, 'latin1'), {}, /UTF-8/],
     ]);
   });
 
@@ -73,22 +57,13 @@ export function describeBodyJson(target: () => ContractTarget): void {
       ['nothing said about one', '', { ...NO_TYPE, ...NO_LENGTH }, EXAMPLE],
       ['a media type', '', NO_LENGTH, EXAMPLE],
       ['a length of 0', '', {}, EXAMPLE],
-      ['a length of 0 and no media type', '', NO_TYPE, EXAMPLE],
       ['no chunks', '0\r\n\r\n', CHUNKED, EXAMPLE],
     ]);
   });
 }
 
-const TYPES = [
-  ...['APPLICATION/JSON', 'application/json;', 'application/json; charset="Utf-8"', 'application/json ; charset=utf8'],
-  ...['application/json; profile="a;b,c"; charset=utf-8', 'application/json; x='.padEnd(256, 'x')],
-];
-const OTHER_TYPES = [
-  ...['', 'text/plain', 'application/jsonx', 'application/vnd.api+json', 'application/*', '"application/json"'],
-  ...['application/x-www-form-urlencoded', 'application/json, application/json'],
-  ...['latin1', 'UTF-16LE'].map((charset) => `application/json; charset=${charset}`),
-];
-const ENCODINGS = ['gzip', 'br', 'x-json', '*', 'identity, gzip', 'gzip;q=1'];
+const TYPES = ['APPLICATION/JSON', 'application/json;', 'application/json; profile="a;b,c" ; charset="Utf-8"'];
+const OTHER_TYPES = ['', 'text/plain', 'application/vnd.api+json', 'application/json; charset=latin1'];
 
 export function describeMediaTypes(target: () => ContractTarget): void {
   it.each([
@@ -105,7 +80,7 @@ export function describeMediaTypes(target: () => ContractTarget): void {
       ['two', PLANT, { 'Content-Type': ['application/json', 'application/json'] }, right],
       ['one of 257 characters', PLANT, { 'Content-Type': 'application/json; x='.padEnd(257, 'x') }, /256/],
       ...OTHER_TYPES.map((type): Refused => [type, PLANT, { 'Content-Type': type }, right]),
-      ...ENCODINGS.map((coding): Refused => {
+      ...['gzip', 'identity, br'].map((coding): Refused => {
         return [coding, gzipSync(PLANT), { 'Content-Encoding': coding }, /content encoding.*send it uncompressed/];
       }),
     ]);
@@ -143,11 +118,6 @@ export function describeBodySize(target: () => ContractTarget, limit: number): v
       const chunks = ['100000\r\n', Buffer.alloc(MEBIBYTE, ' '), '\r\n'];
       const endless = Array<typeof chunks>(20).fill(chunks).flat();
       await exchange(target(), [postHead(target().basePath, '', CHUNKED), ...endless], 41300);
-    });
-
-    it('should not end the connection if it is too large', async () => {
-      const large = [false, true].flatMap((isChunked) => request(limit + MEBIBYTE, isChunked).parts);
-      await exchange(target(), [...large, postHead(target().basePath, PLANT), PLANT], 41300, 41300, 'Rose');
     });
   });
 }

@@ -21,8 +21,6 @@ const UNREAD: [error: number, version: string, headers: RequestHeaders][] = [
   [40101, '1.1', BAD_TOKEN],
   [41300, '1.1', CHUNKED],
   [40101, '1.1', { ...BAD_TOKEN, ...CHUNKED, ...CLOSING }],
-  [40101, '1.1', { ...BAD_TOKEN, Expect: '100-continue' }],
-  [41300, '1.1', { ...CHUNKED, ...CLOSING }],
   [41300, '1.0', {}],
   [40010, '1.1', { Host: undefined }],
 ];
@@ -126,13 +124,12 @@ export function describeTimeouts(target: () => ContractTarget, milliseconds: num
     expect(await storedPlants(target())).toEqual([]);
   });
 
-  it.each<[part: string, beginning: () => string, error: number]>([
-    ['header', () => 'POST /plants HTTP/1.1\r\nX-Slow: ', 40800],
-    ['body', () => postHead(target().basePath, ' '.repeat(100)), 40800],
-    ['body, which is refused,', () => postHead(target().basePath, ' '.repeat(100), BAD_TOKEN), 40101],
-  ])('should end the connection of one that has not arrived though its %s never stops', async (_, beginning, error) => {
+  it.each([
+    [40800, undefined],
+    [40101, BAD_TOKEN],
+  ])('should end the connection of one whose body never stops, and answer it with %d', async (error, headers) => {
     using connection = await RawConnection.open(target().port);
-    connection.send(beginning());
+    connection.send(postHead(target().basePath, ' '.repeat(100), headers));
     const drip = setInterval(() => {
       connection.send(' ');
     }, milliseconds / 10);

@@ -16,19 +16,10 @@ import {
 /** Who reads the bodies: the store, or the parser of the host, which keeps the bytes. */
 export type BodyReading = 'store' | 'rawBody';
 
-/**
- * What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say.
- *
- * @param isRouted whether the router of the host knows this spelling of the path
- */
-export function describeGuestContract(
-  target: () => ContractTarget,
-  reading: BodyReading,
-  platform: Platform,
-  { isRouted }: { isRouted?: (path: string) => boolean } = {},
-): void {
+/** What a store keeps of the contract as a guest: all that is not for the host's server, router and parser to say. */
+export function describeGuestContract(target: () => ContractTarget, reading: BodyReading, platform: Platform): void {
   describeCredentials(target);
-  describeThePath(target, isRouted);
+  describeThePath(target);
   describePlants(target, reading === 'store' || platform === 'express');
   if (reading === 'rawBody') {
     describeRepeatedKeys(target);

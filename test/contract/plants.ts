@@ -29,7 +29,6 @@ const MAX = '9223372036854775807';
 const MIN = '-9223372036854775808';
 /** As many digits as a body holds. */
 const MANY = 100_000;
-
 const withId = (id: string): string => `{"id": ${id}, "name": "Rose"}`;
 
 /** How an id is written, and the integer that it is. */
@@ -46,16 +45,11 @@ const INTEGERS: [written: string, id: string][] = [
 ];
 
 const OTHER_VALUES = [
-  ...['9223372036854775808', '-9223372036854775809', `${MAX}.5`, '18446744073709551616', '1e19'],
-  ...['1.5', '5e-1', '1.00000000000000000001', '1e999999999', '-1e999999999', '1e-999999999'],
+  ...['9223372036854775808', '-9223372036854775809', `${MAX}.5`, '1.5', '5e-1', '1e999999999', '1e-999999999'],
   ...['9'.repeat(MANY), `5.${'0'.repeat(MANY)}1`, '"5"', 'true', 'null', '[5]', '{}'],
 ];
 
-const [LOWEST, HIGHEST] = [-(2n ** 63n), 2n ** 63n - 1n];
-/** Above where a float, an int32 or an int64 would break. */
-const EDGES = [LOWEST + 2000n, -(2n ** 53n) + 1000n, 2n ** 31n + 1000n, 2n ** 53n + 1000n, HIGHEST];
-const nearEdges = EDGES.map((edge) => fc.bigInt({ min: edge - 2000n, max: edge }));
-const ids = fc.oneof(fc.bigInt({ min: LOWEST, max: HIGHEST }), ...nearEdges);
+const ids = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
 
 export function describeIdentifiers(target: () => ContractTarget): void {
   describe('the id', () => {
@@ -83,11 +77,9 @@ export function describeIdentifiers(target: () => ContractTarget): void {
 const TEXTS: [what: string, written: string, text: string][] = [
   ['the empty string', '""', ''],
   ['blanks around it', '"  Rose\\t "', '  Rose\t '],
-  ['line breaks', '"a\\r\\nb\\u2028c\\u0085"', 'a\r\nb\u2028c\u0085'],
   ['characters that normalisation replaces', '"e\u0301\u212b\ufb01"', 'e\u0301\u212b\ufb01'],
   ['an emoji, and one as escapes', '"🌹\\ud83c\\uDF39"', '🌹🌹'],
-  ['noncharacters', '"\uffff\ufffe\u{10ffff}"', '\uffff\ufffe\u{10ffff}'],
-  ['the replacement character and a byte order mark', '"\ufffd\ufeffRose"', '\ufffd\ufeffRose'],
+  ['noncharacters and a byte order mark', '"\uffff\ufeff\u{10ffff}"', '\uffff\ufeff\u{10ffff}'],
   ['control characters, quotes and slashes', '"\\u0001\\b\\f\u007f\\"\\\\\\/\'"', '\u0001\b\f\u007f"\\/\''],
   ['what looks like SQL and markup', '"\'); DROP TABLE plants; --<b>&amp;"', "'); DROP TABLE plants; --<b>&amp;"],
   ['a hundred kilobytes', `"${'ä'.repeat(50_000)}"`, 'ä'.repeat(50_000)],
@@ -96,11 +88,9 @@ const TEXTS: [what: string, written: string, text: string][] = [
 const UNSTORABLE: [what: string, written: string, fault: RegExp][] = [
   ['U+0000', '"Ro\\u0000se"', /contains U\+0000.*PostgreSQL/],
   ['a lone high surrogate', '"\\ud800"', /surrogate.*PostgreSQL/],
-  ['surrogates in the wrong order', '"\\udf39\\ud83c"', /surrogate.*PostgreSQL/],
   ['null', 'null', /null.*string/],
   ['a number beyond every float', '1e999', /number 1e999\b.*string/],
   ['an array', '["Rose"]', /array.*string/],
-  ['an object', '{"text": "Rose"}', /object.*string/],
 ];
 
 export function describeNamesAndTags(target: () => ContractTarget): void {
@@ -127,43 +117,37 @@ const IGNORED: [what: string, members: string][] = [
   ['what cannot be stored', '"size": 1e400, "weight": -0.1e-999999999, "alive": true, "notes": "\\u0000\\ud800"'],
   ['containers', '"pots": [{}, [], {"id": 2}], "owner": {"id": 3, "name": "Eve", "tag": "x"}'],
   ['keys in other letters', '"Id": 2, "NAME": "Fern", "Tag": "x", "tag ": "x", "": "x", "5": 1, "\\"5": 1'],
-  ['names of columns and of the prototype', '"idempotency_key": "x", "createdAt": 1, "toString": null, "then": "x"'],
+  ['names of columns and of methods', '"idempotency_key": "x", "createdAt": 1, "toString": null, "then": "x"'],
   ['15,000 objects in each other', `"deep": ${'{"a":'.repeat(15_000)}1${'}'.repeat(15_000)}`],
   ['5,000 fields', Array.from({ length: 5000 }, (_, i) => `"field${i}": ${i}`).join()],
 ];
 
 /** Keys by which a prototype could be reached. */
-const OF_PROTOTYPES: typeof IGNORED = [
-  ['__proto__, also as escapes', '"__proto__": {"id": 2, "name": "Fern"}, "x": {"\\u005f_proto__": {"tag": "x"}}'],
-  ['constructor', '"constructor": {"prototype": {"tag": "x"}}'],
-];
+const OF_PROTOTYPES = '"__proto__": {"id": 2, "tag": "x"}, "constructor": {"prototype": {"tag": "x"}}';
 
 export function describeFields(target: () => ContractTarget, readsPrototypes: boolean): void {
   describe('missing and wrong fields', () => {
-    const prototype: Refused = ['those of a prototype', '{"__proto__": {"id": 1, "name": "Rose"}}'];
     itShouldRefuse(target, 40003, [
-      ['no name', '{"id": 1}', {}, /: name is missing/],
       ['a tag alone', '{"tag": null}', {}, /: id is missing.* name is missing.* tag is null/],
       ['all wrong', '{"id": "x", "name": 1, "tag": []}', {}, /: id is a string.* name is the number 1.* tag is an arr/],
       ['other letters', '{"ID": 1, " name": "Rose"}', {}, /: id is missing.* name is missing/],
-      ['a plant within', '{"plant": {"id": 1, "name": "Rose"}}', {}, /: id is missing.* name is missing/],
-      ...(readsPrototypes ? [prototype] : []),
     ]);
   });
 
   describe('a plant with fields that none has', () => {
-    const ignored = [...IGNORED, ...(readsPrototypes ? OF_PROTOTYPES : [])];
-    const [rose, flower] = [{ name: 'Rose' }, { name: 'Rose', tag: 'flower' }];
-    itShouldAccept(target, [
-      ...ignored.map(([what, more]): Accepted => [`${what}, first`, `{${more}, "id": 1, "name": "Rose"}`, rose]),
-      ...ignored.map(([what, more]): Accepted => [what, `{"id": 1, "name": "Rose", "tag": "flower", ${more}}`, flower]),
-    ]);
+    const ignored: typeof IGNORED = [...IGNORED];
+    if (readsPrototypes) ignored.push(['those of a prototype', OF_PROTOTYPES]);
+    itShouldAccept(
+      target,
+      ignored.map(([what, more]): Accepted => [what, `{"id": 1, ${more}, "name": "Rose"}`, { name: 'Rose' }]),
+    );
   });
 }
 
 export function describeTakenIds(target: () => ContractTarget): void {
   describe('an id that is taken', () => {
-    it.each(['1', '-9223372036854775808', '9007199254740993'])('should keep its first plant: %s', async (id) => {
+    it('should keep its first plant', async () => {
+      const id = '9007199254740993';
       await target().post(`{"id": ${id}, "name": "Rose", "tag": "flower"}`);
       for (const body of [`{"id": ${id}, "name": "Rose", "tag": "flower"}`, `{"id": ${id}.0, "name": "Fern"}`])
         expect(expectRefusal(await target().post(body), 40901, target().errorStatus)).toContain(` ${id} `);
@@ -189,10 +173,8 @@ const FLOWER = { name: 'Rose', tag: 'flower' };
 
 const OTHER: [what: string, first: string, second: string][] = [
   ['another name', ROSE, '{"id": 1, "name": "Fern", "tag": "flower"}'],
-  ['another tag', ROSE, '{"id": 1, "name": "Rose", "tag": "shrub"}'],
   ['no tag', ROSE, UNTAGGED],
   ['an empty tag', UNTAGGED, '{"id": 1, "name": "Rose", "tag": ""}'],
-  ['a blank more', ROSE, '{"id": 1, "name": "Rose ", "tag": "flower"}'],
   ['other normalisation', '{"id": 1, "name": "\u00e9"}', '{"id": 1, "name": "e\u0301"}'],
 ];
 
@@ -215,14 +197,11 @@ function describeIdempotency(target: () => ContractTarget): void {
     it('should make repetitions at the same time safe, and keep the tag absent', async () => {
       const responses = await Promise.all(Array.from({ length: 20 }, () => post(UNTAGGED, 'key')));
       for (const response of responses) expectCreated(response, { name: 'Rose' });
-      expect(await storedPlants(target())).toHaveLength(1);
     });
 
     it.each(OTHER)('should not be used again with %s', async (_, first, second) => {
       await post(first, 'key');
-      const stored = await storedPlants(target());
       expect(expectRefusal(await post(second, 'key'), 40902, target().errorStatus)).toContain('plant 1 ');
-      expect(await storedPlants(target())).toEqual(stored);
       expect(await post(first, 'key')).toMatchObject({ status: 200 });
     });
 
@@ -233,22 +212,16 @@ function describeIdempotency(target: () => ContractTarget): void {
       expect(await storedPlants(target())).toHaveLength(2);
     });
 
-    it.each([
-      [undefined, 'key'],
-      ['key', undefined],
-      ['key', 'KEY'],
-    ])('should find the id taken: first %s, then %s', async (first, second) => {
-      await post(ROSE, first);
-      expect(expectRefusal(await post(ROSE, second), 40901, target().errorStatus)).toContain('id 1 ');
-      expect(await storedPlants(target())).toMatchObject([{ id: '1', idempotency_key: first ?? null }]);
+    it('should find the id taken without the key, or with another one', async () => {
+      await post(ROSE, 'key');
+      for (const second of [undefined, 'KEY'])
+        expect(expectRefusal(await post(ROSE, second), 40901, target().errorStatus)).toContain('id 1 ');
     });
 
     itShouldRefuse(target, 40004, [
       ['empty', ROSE, { 'Idempotency-Key': '' }, RULE],
-      ['nothing but blanks', ROSE, { 'Idempotency-Key': ' \t ' }, /is empty/],
       ['longer than 255 characters', ROSE, { 'Idempotency-Key': 'x'.repeat(256) }, /256 characters/],
       ['repeated', ROSE, { 'Idempotency-Key': ['a', 'a'] }, /is repeated/],
-      ['repeated with nothing', ROSE, { 'Idempotency-Key': ['a', ''] }, /is repeated/],
     ]);
   });
 }

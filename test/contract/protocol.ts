@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CHUNKED, postHead, RawConnection, type RequestHeaders } from '../support/http/request.js';
+import { Stopwatch } from '../support/until.js';
 import {
   type Answer,
   CLOSED,
@@ -8,11 +9,11 @@ import {
   expectAnswers,
   expectCreated,
   expectNothingWritten,
+  removePlants,
 } from './contract-target.js';
 
 const PLANT = '{"id": 1, "name": "Röse🌹"}';
 const BYTES = Buffer.from(PLANT);
-const SIZE = BYTES.length.toString(16);
 const NAME = 'Röse🌹';
 
 const inHttp10 = (request: string): string => request.replace('HTTP/1.1', 'HTTP/1.0');
@@ -23,24 +24,18 @@ const inHttp10 = (request: string): string => request.replace('HTTP/1.1', 'HTTP/
  */
 async function expectEnd(target: ContractTarget, bytes: string, error = 40010): Promise<string> {
   const behind = postHead(target.basePath, PLANT) + PLANT;
+  using stopwatch = new Stopwatch();
   await exchange(target, [postHead(target.basePath, '[]'), '[]', bytes, behind], 40001, error, CLOSED);
   const response = await exchange(target, [bytes, behind], error, CLOSED);
   expect(response?.headers.connection).toBe('close');
-  return expectNothingWritten(target, response, error);
+  // It ends with the answer, and not after REQUEST_TIMEOUT.
+  expect(stopwatch.elapsed).toBeLessThan(8000);
+  return await expectNothingWritten(target, response, error);
 }
 
-/** What is no HTTP/1 request, from the first byte or from the first line. */
-const NO_REQUEST_LINES = ['POST plants HTTP/1.1', 'POST /pla nts HTTP/1.1'];
-const UNKNOWN_METHODS = ['post /plants HTTP/1.1', 'CREATE /plants HTTP/1.1', 'P\u00d6ST /plants HTTP/1.1'];
-const GARBAGE = [
-  ...['garbage\r\n\r\n', 'HTTP/1.1 200 OK\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01'],
-  ...[...NO_REQUEST_LINES, ...UNKNOWN_METHODS].map((line) => `${line}\r\nHost: x\r\n\r\n`),
-];
-
-/** Field lines that no request may have. */
-const BROKEN_FIELDS = [
-  ...['X-Field', 'X-Field : x', 'X-F\u00efeld: x', 'X-Field: a\0b', 'X-Field: a\r\n b', 'X-Field: a\nX-Other: b'],
-];
+/** What is no HTTP/1 request: HTTP/2, TLS, and an unknown method. */
+const UNKNOWN_METHOD = 'CREATE /plants HTTP/1.1\r\nHost: x\r\n\r\n';
+const GARBAGE = ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01\x02\x00\x01', UNKNOWN_METHOD];
 
 export function describeProtocol(target: () => ContractTarget): void {
   const head = (headers?: RequestHeaders): string => postHead(target().basePath, PLANT, headers);
@@ -48,14 +43,9 @@ export function describeProtocol(target: () => ContractTarget): void {
 
   it.each(GARBAGE)('should refuse what is no HTTP request: %j', (bytes) => expectEnd(target(), bytes));
 
-  it.each(BROKEN_FIELDS)('should refuse a broken header field: %j', (line) => expectEnd(target(), requestWith(line)));
-
-  it.each([{ Host: undefined }, { Host: ['localhost', 'localhost'] }, { Host: 'localhost', HOST: 'x' }])(
-    'should refuse a Host that is not sent once: %j',
-    async (headers) => {
-      expect(await expectEnd(target(), head(headers) + PLANT)).toContain('Host');
-    },
-  );
+  it.each([undefined, ['localhost', 'localhost']])('should refuse a Host that is not sent once: %j', async (Host) => {
+    expect(await expectEnd(target(), head({ Host }) + PLANT)).toContain('Host');
+  });
 
   it('should take any Host, and none in an HTTP/1.0 request', async () => {
     expectCreated(await target().post(PLANT, { Host: '' }), { name: NAME });
@@ -65,18 +55,8 @@ export function describeProtocol(target: () => ContractTarget): void {
   it.each([
     ['one field', `X-Field: ${'x'.repeat(17_000)}`],
     ['many fields', Array<string>(1000).fill('X-Field: 0123456789').join('\r\n')],
-    ['a field that goes on', `X-Field: ${'x'.repeat(1_000_000)}`],
   ])('should refuse header fields larger than 16 KiB: %s', async (_, line) => {
     expect(await expectEnd(target(), requestWith(line), 43100)).toContain('16384 bytes');
-  });
-
-  it('should refuse a path larger than 16 KiB', () =>
-    expectEnd(target(), head().replace('/plants', `/plants?${'x'.repeat(17_000)}`) + PLANT, 43100));
-
-  it('should take header fields that are large, unknown, and come in any pieces', async () => {
-    await exchange(target(), requestWith(`X-Field: ${'x'.repeat(15_000)}`), NAME);
-    const pieces = [...Buffer.from(`\r\n\r\n${requestWith('Range: bytes=0-1')}`)].map((byte) => Buffer.of(byte));
-    await exchange(target(), pieces, 40901);
   });
 
   it('should tell nothing in an answer of what the service is made of', async () => {
@@ -87,11 +67,10 @@ export function describeProtocol(target: () => ContractTarget): void {
     }
   });
 
-  it.each<[what: string, headers: RequestHeaders, next: Answer]>([
-    ['whose connection is kept', { 'Content-Length': '0' }, NAME],
-    ['that is malformed', { Host: undefined }, CLOSED],
-    ['that ends its connection', { Connection: 'close', ...CHUNKED }, CLOSED],
-  ])('should answer a HEAD %s without a body', async (_, headers, next) => {
+  it.each<[headers: RequestHeaders, next: Answer]>([
+    [{ 'Content-Length': '0' }, NAME],
+    [{ Connection: 'close', ...CHUNKED }, CLOSED],
+  ])('should answer a HEAD without a body: %j', async (headers, next) => {
     using connection = await RawConnection.open(target().port);
     connection.send(head(headers).replace('POST', 'HEAD'));
     expect((await connection.response({ head: true }))?.status).toBeGreaterThanOrEqual(400);
@@ -100,20 +79,12 @@ export function describeProtocol(target: () => ContractTarget): void {
   });
 }
 
-const LAST = '\r\n0\r\n\r\n';
-
-const CHUNKINGS: [what: string, parts: (string | Buffer)[]][] = [
-  ['a chunk for each byte', [...[...BYTES].flatMap((byte) => ['1\r\n', Buffer.of(byte), '\r\n']), '0\r\n\r\n']],
-  ['pieces that cut the frame', [SIZE.slice(0, 1), SIZE.slice(1), '\r', '\n', PLANT, '\r', '\n0', '\r\n\r', '\n']],
-  ['extensions', [`0${SIZE.toUpperCase()};a=b;c="d"\r\n${PLANT}\r\n0;e\r\n\r\n`]],
-  ['trailers', [`${SIZE}\r\n${PLANT}\r\n0\r\nX-Checksum: 1\r\nAuthorization: Bearer x\r\n\r\n`]],
-];
-
-const BROKEN_SIZES = ['zz\r\n', '-1\r\n', `0x${SIZE}\r\n`, '\r\n', 'ffffffffffffffff1\r\n', '1\r\n', `${SIZE}\n`];
+/** A chunk for each byte. */
+const CHUNKS = [...BYTES].flatMap((byte) => ['1\r\n', Buffer.of(byte), '\r\n']);
 
 const LENGTH = String(BYTES.length);
-const LENGTHS = [['5', LENGTH], [LENGTH, LENGTH], '-1', '+5', '0x1b', '5, 5', '', '99999999999999999999'];
-const CODINGS = ['gzip, chunked', 'chunked, gzip', 'chunked, chunked', 'identity', '', ['chunked', 'identity']];
+const LENGTHS = [['5', LENGTH], '-1', '5, 5', '', '99999999999999999999'];
+const CODINGS = ['gzip, chunked', 'chunked, chunked', 'identity', '', ['chunked', 'identity']];
 const AMBIGUOUS: RequestHeaders[] = [
   { 'Transfer-Encoding': 'chunked' },
   { 'Content-Length': undefined, 'Transfer-Encoding ': 'chunked' },
@@ -124,17 +95,12 @@ const AMBIGUOUS: RequestHeaders[] = [
 export function describeBodyFraming(target: () => ContractTarget): void {
   const head = (headers?: RequestHeaders): string => postHead(target().basePath, PLANT, headers);
 
-  describe('a chunked body', () => {
-    it.each(CHUNKINGS)('should be read with %s', async (_, parts) => {
-      await exchange(target(), [head({ ...CHUNKED, 'Transfer-Encoding': 'Chunked' }), ...parts], NAME);
-    });
-
-    it.each(BROKEN_SIZES)('should be refused with a chunk of the size %j', (size) =>
-      expectEnd(target(), `${head(CHUNKED)}${size}${PLANT}${LAST}`),
-    );
-
-    it('should be refused in an HTTP/1.0 request', () =>
-      expectEnd(target(), `${inHttp10(head(CHUNKED))}${SIZE}\r\n${PLANT}${LAST}`));
+  it('should read a body in small chunks, and refuse broken ones, and all in an HTTP/1.0 request', async () => {
+    const chunked = head({ ...CHUNKED, 'Transfer-Encoding': 'Chunked' });
+    await exchange(target(), [chunked, ...CHUNKS, '0\r\n\r\n'], NAME);
+    await removePlants(target());
+    for (const size of ['zz', '-1', '1']) await expectEnd(target(), `${chunked}${size}\r\n${PLANT}\r\n0\r\n\r\n`);
+    await expectEnd(target(), `${inHttp10(chunked)}0\r\n\r\n`);
   });
 
   it.each(AMBIGUOUS)('should refuse a request with two different ends: %j', (headers) =>
@@ -165,16 +131,14 @@ export function describeExpectContinue(target: () => ContractTarget): void {
 
     // Nobody knows whether the body follows or the next request.
     it.each<[error: number, headers: RequestHeaders]>([
-      [40100, { Authorization: undefined }],
       [40101, { Authorization: 'Bearer wrong' }],
-      [41500, { 'Content-Type': 'text/plain' }],
       [41300, { 'Content-Length': '2000000' }],
     ])('should be refused at once with %d, and the connection closed: %j', async (error, headers) => {
       await expectEnd(target(), head({ ...WAITS, ...headers }), error);
     });
   });
 
-  it.each(['', '200-ok', '100-continued', '100-continue, 200-ok', '"100-continue"', '100-continue;q=1'])(
+  it.each(['', '200-ok', '100-continue, 200-ok'])(
     'should refuse any other Expect, before the credential: %j',
     async (Expect) => {
       expect(await expectEnd(target(), head({ Expect }) + PLANT)).toContain(JSON.stringify(Expect));

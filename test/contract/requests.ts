@@ -15,7 +15,6 @@ import {
   expectAnswers,
   expectCreated,
   expectNothingWritten,
-  itShouldRefuse,
 } from './contract-target.js';
 
 const PLANT = '{"id": 1, "name": "Rose"}';
@@ -24,19 +23,15 @@ const NOBODY = { Authorization: undefined };
 
 /** Ways to write the path of the plants. */
 const THE_PATH = [
-  ...[PLANTS, `${PLANTS}?`, `${PLANTS}?%`, `${PLANTS}?a#b`, `${PLANTS}?a[b]=2&__proto__[x]=1`],
-  ...[`http://other.example:8080${PLANTS}?x=1`, `HTTPS://localhost${PLANTS}`, `${PLANTS}?${'x'.repeat(8000)}`],
+  ...[PLANTS, `${PLANTS}?%`, `${PLANTS}?a[b]=2&__proto__[x]=1`, `http://other.example:8080${PLANTS}?x=1`],
 ];
 
 const OTHER_PATHS = [
-  ...['/', '//', '/plant', '/__proto__', `/x?${PLANTS}`, 'http://localhost'],
-  // More than the path, or a way round to it.
-  ...[`${PLANTS}/`, `${PLANTS}/?x=1`, `/${PLANTS}`, `${PLANTS}/1`, `${PLANTS};v=1`, `/x${PLANTS}`],
-  ...[`/x/..${PLANTS}`, `${PLANTS}/../plants`, `${PLANTS}\\`],
-  // Other letters, and escapes.
-  ...['/PLANTS', '/pl%61nts', `${PLANTS}%20`, `${PLANTS}%2f`, `${PLANTS}%3Fx=1`, '/%00'],
-  // What can be read there, what others have, or another port.
-  ...['/docs', '/openapi.json', '/docs/', '/openapi.json/', '/docs-json', '/metrics', '/readyz'],
+  ...['/', '//', `/x?${PLANTS}`, 'http://localhost', '*', '/%', '/%ff', `${PLANTS}%`],
+  // More than the path, or a way round to it; other letters, and escapes.
+  ...[`${PLANTS}/`, `/${PLANTS}`, `${PLANTS}/1`, `/x/..${PLANTS}`, '/PLANTS', '/pl%61nts', `${PLANTS}%20`],
+  // What can be read there, and what another port has.
+  ...['/docs', '/openapi.json', '/metrics', '/readyz'],
 ];
 
 /** A request of this method for a path, with a plant. */
@@ -46,25 +41,18 @@ function requestTo({ basePath }: ContractTarget, path: string, headers?: Request
   return requestHead(line, { ...body, ...headers }) + PLANT;
 }
 
-/**
- * What is the path; what is not may be somebody else's.
- *
- * @param isRouted whether the router of the host knows this spelling
- */
-export function describeThePath(target: () => ContractTarget, isRouted: (path: string) => boolean = () => true): void {
-  it.each(THE_PATH.filter(isRouted))('should create at the path: %s', async (path) => {
+/** What is the path; what is not may be somebody else's. */
+export function describeThePath(target: () => ContractTarget): void {
+  it.each(THE_PATH)('should create at the path: %s', async (path) => {
     expectCreated(await target().raw(requestTo(target(), path)), { name: 'Rose' });
   });
 }
 
 export function describePaths(target: () => ContractTarget): void {
-  it.each([...OTHER_PATHS, '*', '/%', '/%ff', `${PLANTS}%`, 'http://localhost/%'])(
-    'should have nothing at another path, with or without a credential: %s',
-    async (path) => {
-      for (const headers of [{}, NOBODY])
-        await expectNothingWritten(target(), await target().raw(requestTo(target(), path, headers)), 40400);
-    },
-  );
+  it.each(OTHER_PATHS)('should have nothing at another path, with or without a credential: %s', async (path) => {
+    for (const headers of [{}, NOBODY])
+      await expectNothingWritten(target(), await target().raw(requestTo(target(), path, headers)), 40400);
+  });
 
   it('should have nothing at the path without its base', async () => {
     const response = await target().raw(requestTo({ ...target(), basePath: '' }, PLANTS));
@@ -80,12 +68,6 @@ export function describeMethods(target: () => ContractTarget): void {
       expect(await expectNothingWritten(target(), response, 40500)).toContain('POST');
       expect(response.headers.allow).toBe('POST');
       await expectNothingWritten(target(), await target().raw(requestTo(target(), PLANTS, NOBODY, method)), 40100);
-    });
-
-    it('should let no other origin in', async () => {
-      const preflight = { Origin: 'https://other.example', 'Access-Control-Request-Method': 'POST', ...NOBODY };
-      const response = await exchange(target(), requestTo(target(), PLANTS, preflight, 'OPTIONS'), 40100);
-      expect(Object.keys(response?.headers ?? {}).filter((name) => name.startsWith('access-control'))).toEqual([]);
     });
 
     it('should not be CONNECT, behind which no request is read, and which does no harm if it breaks', async () => {
@@ -109,11 +91,10 @@ export function describeMethods(target: () => ContractTarget): void {
 
 /** Each error, and the `Authorization` headers that it stands for. */
 const BAD: [error: number, ...sent: (string | string[] | undefined)[]][] = [
-  [40100, undefined, `Basic ${TOKEN}`, `DPoP ${TOKEN}`, TOKEN, 'q/W+c2VjcmV0LXRva2Vu==', `Bearer${TOKEN}`],
+  [40100, undefined, `Basic ${TOKEN}`, TOKEN, `Bearer${TOKEN}`],
   [40101, `Bearer ${TOKEN}=`, `Bearer ${TOKEN.slice(0, -1)}`, `Bearer ${TOKEN.toUpperCase()}`, 'Bearer -._~+/=='],
-  [40102, '', '=', 'Bearer', 'Bearer   ', `Bearer\t${TOKEN}`, `Bearer: ${TOKEN}`, 'Bearer =', `Bearer "${TOKEN}"`],
-  [40102, `Bearer ${TOKEN} ${TOKEN}`, `Bearer ${TOKEN}, Bearer ${TOKEN}`, `Bearer ${TOKEN}\u00e9`],
-  ...[`Bearer ${TOKEN}`, 'Basic dXNlcjpwYXNzd29yZA==', ''].map((other): [number, string[], string[]] => {
+  [40102, '', 'Bearer', 'Bearer   ', `Bearer: ${TOKEN}`, `Bearer "${TOKEN}"`, `Bearer ${TOKEN}, Bearer ${TOKEN}`],
+  ...[`Bearer ${TOKEN}`, 'Basic dXNlcjpwYXNzd29yZA=='].map((other): [number, string[], string[]] => {
     return [40102, [`Bearer ${TOKEN}`, other], [other, `Bearer ${TOKEN}`]];
   }),
 ];
@@ -123,8 +104,6 @@ const ELSEWHERE: [where: string, query: string, body: string, headers: RequestHe
   ['query', `?access_token=${TOKEN}`, PLANT, {}],
   ['body', '', `{"id": 1, "name": "Rose", "access_token": "${TOKEN}"}`, {}],
   ['query and body', `?access_token=${TOKEN}`, `{"id": 1, "name": "Rose", "access_token": ["${TOKEN}"]}`, {}],
-  ['cookie', '', PLANT, { Cookie: `access_token=${TOKEN}` }],
-  ['Proxy-Authorization header', '', PLANT, { 'Proxy-Authorization': `Bearer ${TOKEN}` }],
 ];
 
 export function describeCredentials(target: () => ContractTarget): void {
@@ -142,11 +121,6 @@ export function describeCredentials(target: () => ContractTarget): void {
         expect(response.headers['www-authenticate']).toBe(challenge);
       },
     );
-
-    itShouldRefuse(target, 40102, [
-      ['with nothing', PLANT, { Authorization: 'Bearer ' }, /holds no well-formed bearer token\./],
-      ['with quotes', PLANT, { Authorization: `Bearer '${TOKEN}'` }, /holds no well-formed bearer token\./],
-    ]);
 
     it.each(ELSEWHERE)('should not be taken from elsewhere: %s', async (_, query, body, headers) => {
       const send = (authorization?: RequestHeaders): ReturnType<ContractTarget['raw']> => {
@@ -188,10 +162,8 @@ export function describeOrderOfChecks(target: () => ContractTarget): void {
     expectRefusal(await target().post(body, headers), error, target().errorStatus);
   });
 
-  it.each(NO_CREDENTIAL)('should refuse a request with %d before its body is sent', async (error, credential) => {
-    for (const headers of [{ 'Content-Length': '100' }, { 'Content-Length': '1000000000' }, CHUNKED])
-      await exchange(target(), postHead(target().basePath, '', { ...credential, ...headers }), error);
-  });
+  it('should refuse a request without a credential before its body is sent', () =>
+    exchange(target(), postHead(target().basePath, '', { ...NOBODY, ...CHUNKED }), 40100));
 }
 
 /** For servers that read all header fields, however many there are, and answer what Node would refuse by itself. */

@@ -74,11 +74,6 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'deploy/haproxy/hap
     expectLimited(await create(bearer('a-wrong-token-of-many-2')));
   });
 
-  it('should hand nothing on to an instance that is not ready', async () => {
-    await start([{ port: store.port, managementPort: await freePort() }]);
-    await until(async () => (await create()).body.includes('50300'));
-  });
-
   it('should say what is known of a create that no instance took, and of one that an instance did not answer', async () => {
     const broken = { port: await freePort(), managementPort: store.managementPort };
     await start([broken, broken]);

@@ -53,6 +53,12 @@ const VARIABLES = { REQUEST_TIMEOUT: '60000', MAX_CONNECTIONS: String(MAX_CONNEC
     for (const connection of all) connection.close();
     expect(peakMebibytes()).toBeLessThan(400);
     await until(async () => (await create(2, 'x'.repeat(MEBIBYTE / 2))) === 200);
+    // What was answered needs no room either, though its connection stays.
+    const [kept] = await open(1);
+    for (let sent = 0; sent < 200; sent += 1) {
+      kept?.send(postHead('', body), body);
+      expectRefusal(await kept?.response(), 40002, 'contract');
+    }
   });
 
   it('should hold little of bodies that come in tiny chunks and do not end', async () => {
@@ -63,17 +69,14 @@ const VARIABLES = { REQUEST_TIMEOUT: '60000', MAX_CONNECTIONS: String(MAX_CONNEC
     expect(peakMebibytes()).toBeLessThan(250);
   });
 
-  it.each([
-    ['with a credential', `${postHead('', '{}')}{}`],
-    ['for a large page', 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost:\r\n\r\n'],
-  ])('should go on creating plants while ten pipeline requests %s, again and again', async (_, request) => {
+  it('should go on creating plants while ten pipeline requests for a large page, again and again', async () => {
     await restart({ NODE_OPTIONS: '--max-old-space-size=128' });
     const before = descriptors();
     let isOver = false;
     const flood = async (): Promise<void> => {
       while (!isOver) {
         using connection = await RawConnection.open(service.process.port);
-        connection.send(request.repeat(5000));
+        connection.send('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost:\r\n\r\n'.repeat(5000));
         await connection.closed();
       }
     };

@@ -45,9 +45,7 @@ describeWith(executablePath ? undefined : missing, 'Swagger UI', () => {
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
-      // A browser reports an answer of status 400 too, which here was asked for.
-      const isAsked = message.text().startsWith('Failed to load') && message.location().url.endsWith('/plants');
-      if (['error', 'warning'].includes(message.type()) && !isAsked) complaints.push(message.text());
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
     });
   });
   afterEach(() => page.close());
@@ -57,35 +55,17 @@ describeWith(executablePath ? undefined : missing, 'Swagger UI', () => {
     await page.goto(`http://127.0.0.1:${store.port}${path}`);
     await click('Try it out');
   };
-  /** Clicks on "Execute", and waits for an answer with this status and this text. */
-  const execute = async (status: number, text: string): Promise<string> => {
+  const createExample = async (): Promise<void> => {
     await click('Execute');
-    const hasStatus = page.locator('.response-col_status', { hasText: String(status) });
-    const rows = page.locator('.live-responses-table tr.response').filter({ has: hasStatus });
-    return await rows.filter({ hasText: text }).innerText();
+    await page.locator('.live-responses-table tr.response', { hasText: '"Rose"' }).waitFor();
   };
-
-  it('should create the plant of the example with a token that was typed, and say why another is refused', async () => {
-    await open('/docs');
-    await click('Authorize');
-    const dialog = page.locator('.modal-ux');
-    await dialog.getByLabel('auth-bearer-value').fill(TOKEN);
-    await dialog.getByRole('button', { name: 'Apply credentials' }).click();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    expect(await execute(200, '"Rose"')).toContain('"tag": "flower"');
-    const rows = await store.database.query('SELECT name, tag FROM plants WHERE id = 1');
-    expect(rows).toEqual([{ name: 'Rose', tag: 'flower' }]);
-    await page.locator('textarea.body-param__text').fill('{"id": 1, "name": "Fern"}');
-    expect(await execute(400, '40902')).toContain('The plant 1 was created with this Idempotency-Key');
-    expect(complaints).toEqual([]);
-  });
 
   // The key of the example makes each click after the first one a repetition.
   it.each(['/docs', '/docs/index.html'])(
     'should take the token out of the address %s, keep it nowhere, and send it to the operation only',
     async (path) => {
       await open(`${path}#token=${TOKEN}`);
-      await execute(200, '"Rose"');
+      await createExample();
       expect(await page.evaluate('location.href')).toMatch(/\/docs\/?$/);
       const kept = '[localStorage.length, sessionStorage.length, document.cookie]';
       expect(await page.evaluate(kept)).toEqual([0, 0, '']);
@@ -100,7 +80,7 @@ describeWith(executablePath ? undefined : missing, 'Swagger UI', () => {
       route.continue({ url: route.request().url().replace('/garden/', '/') }),
     );
     await open(`/garden/docs#token=${TOKEN}`);
-    await execute(200, '"Rose"');
+    await createExample();
     expect(sent.filter((request) => !/^\["\w+","(?:data:|[^"]+\/garden\/)/.test(request))).toEqual([]);
     expect(complaints).toEqual([]);
   });

@@ -77,13 +77,12 @@ describe('The log of all requests', () => {
     expect(String(line.durationMs)).toMatch(/^\d+(\.\d{1,3})?$/);
   });
 
-  const get = (path: string, headers = {}): string => requestHead(`GET ${path} HTTP/1.1`, headers);
+  const get = (path: string): string => requestHead(`GET ${path} HTTP/1.1`);
   const message = expect.stringMatching(/^This is not a plant: .*id.*name.*tag/);
 
   it.each<[string, string, Entry]>([
     ['the fields of what is no plant', postHead('', NO_PLANT) + NO_PLANT, { error: 40003, message }],
     ['tokens in the path', get(`/a/${TOKEN}/${WRONG}/${JWT}`), { path: `/a${'/[access token]'.repeat(3)}` }],
-    ['a token from a proxy', get('/', { 'X-Forwarded-For': `a ${WRONG}` }), { forwardedFor: 'a [access token]' }],
     ['a whole URL', get('http://me:secret@host/trees?secret'), { error: 40400, method: 'GET', path: '/trees' }],
     ['what is no HTTP', 'nonsense\r\n\r\n', { error: 40010 }],
   ])('should have a line on %s', async (_what, bytes, fields) => {
@@ -150,18 +149,16 @@ describe('A service in trouble', () => {
     expect(JSON.parse(fatal)).toMatchObject({ stack: expect.stringContaining('Error: unforeseen') });
   });
 
-  it.each(['waits', 'has ended'])('should go on and stop in time if the reader of its log %s', async (what) => {
+  it('should go on and stop in time if nobody reads its log', async () => {
     const port = await freePort();
     const env = { ...serviceVariables(service.database.url), PORT: String(port), LOG_REQUESTS: 'all' };
     const writer = spawn(process.execPath, [CLI, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    if (what === 'has ended') writer.stdout.destroy();
     try {
       await until(() => accepts(port));
       // Their lines are several times what the system keeps for a reader.
       using connection = await RawConnection.open(port);
-      const large = postHead('', '{}', { 'X-Request-Id': 'x'.repeat(128) });
       for (let sent = 0; sent < 2000; sent += 1) {
-        connection.send(large, '{}');
+        connection.send(postHead('', '{}', { 'X-Request-Id': 'x'.repeat(128) }), '{}');
         expect(await connection.response()).toBeDefined();
       }
       const ended = once(writer, 'exit');

@@ -57,16 +57,12 @@ describe('plant-store', () => {
     expect(service.output).not.toMatch(/curl|psql/);
   });
 
-  // Only there is a file that is always full.
-  (process.platform === 'linux' ? it : it.skip).each([
-    ['token create unread | :', 1, /^ID .*^\d+ +unread .* valid$.*EPIPE/ms],
-    ['openapi >/dev/full', 1, /ENOSPC/],
-  ])('should end %j with %i, after the id of a token that nobody has', async (command, expected, told) => {
+  it('should end "token create" with 1 if nobody reads the token, after its id', async () => {
     // `pipefail` is the shell's way to the code of the command itself.
-    const script = `set -o pipefail; '${process.execPath}' '${CLI}' ${command}`;
+    const script = `set -o pipefail; '${process.execPath}' '${CLI}' token create unread | :`;
     const variables = { DATABASE_URL: database.url };
     const ran = await PlantStoreProcess.run(['-c', script], variables, { program: 'bash' });
-    expect([await ran.ended, ran.stderr]).toEqual([expected, expect.stringMatching(told)]);
+    expect([await ran.ended, ran.stderr]).toEqual([1, expect.stringMatching(/^ID .*^\d+ +unread .* valid$.*EPIPE/ms)]);
   });
 });
 
@@ -113,8 +109,8 @@ describe('Shutdown', () => {
     expect(connections.map(({ socket }) => socket.errored)).toEqual(connections.map(() => null));
   }
 
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    'should, at %s, let the requests in flight finish and nothing else begin',
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'should, at %s, answer what is in flight, and begin nothing else',
     async (signal) => {
       service = await ManagedService.start({ STORAGE_TIMEOUT: '20000' });
       await using lock = await TableLock.take(service.database);
@@ -123,7 +119,7 @@ describe('Shutdown', () => {
       // Pipelined: only the last answer ends the connection.
       waiting.send(request(2));
       service.process.signal(signal);
-      // For one, as a Ctrl-C under npm comes twice.
+      // A Ctrl-C under npm comes twice.
       if (signal === 'SIGINT') service.process.signal('SIGTERM');
       await refusing();
       const readiness = await service.managed('/readyz');
@@ -136,7 +132,6 @@ describe('Shutdown', () => {
       await expectLastAnswers(waiting);
       await expectEnd();
       expect(await service.database.query('SELECT id FROM plants ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
-      expect(service.process.stderr).toBe('');
       expect(service.process.log.filter(({ level }) => level !== 'info')).toEqual([]);
     },
   );

@@ -29,8 +29,6 @@ class RecordingLogger implements LoggerService {
 
 interface HostSettings {
   platform?: Platform;
-  /** Options of Fastify, for HTTP/2. */
-  http2?: object;
   /** Who reads the bodies: the store, if the host has no parser, or the host, which keeps the bytes or not. */
   body?: BodyReading | 'parsed';
   /** What the host does with its application before it listens. */
@@ -51,11 +49,11 @@ export class Host {
   ) {}
 
   static async start(metadata: ModuleMetadata, settings: HostSettings = {}): Promise<Host> {
-    const { platform = 'express', http2, body = 'rawBody', prepare } = settings;
+    const { platform = 'express', body = 'rawBody', prepare } = settings;
     @Module(metadata)
     class HostModule {}
     const logger = new RecordingLogger();
-    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter(http2);
+    const adapter = platform === 'express' ? new ExpressAdapter() : new FastifyAdapter();
     const app = await NestFactory.create<NestExpressApplication>(HostModule, adapter, {
       logger,
       abortOnError: false,
