@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -113,6 +113,13 @@ describe(EmbeddedPostgres.name, () => {
     await chmod(directory, 0o755);
     expect(await queryAtStart(RECALL, data)).toEqual([42]);
     await rm(dirname(server.location), { recursive: true });
+  });
+
+  itAsRoot('should say, as initdb does, that a user id needs a name', async () => {
+    const id = 4_000_000;
+    await chown(directory, id, id);
+    const { stdout } = await promisify(execFile)(process.execPath, [OWNER, directory], { uid: id, gid: id });
+    expect(stdout).toMatch(/could not look up effective user ID 4000000: .*set DATABASE_URL/s);
   });
 
   it('should run a package whose install script did not run, or a copy if only root can read it', async () => {

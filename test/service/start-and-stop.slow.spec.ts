@@ -109,7 +109,7 @@ describe('Shutdown', () => {
     expect(connections.map(({ socket }) => socket.errored)).toEqual(connections.map(() => null));
   }
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'should, at %s, answer what is in flight, and begin nothing else',
     async (signal) => {
       service = await ManagedService.start({ STORAGE_TIMEOUT: '20000' });
