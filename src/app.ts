@@ -58,12 +58,14 @@ export async function listen(app: INestApplication, environment: Environment): P
   try {
     await app.listen(environment.PORT, environment.HOST);
   } catch (error) {
-    // The management listener opens first. If it is closed, its port is at fault.
-    const variable = app.get(ManagementServer).address() === undefined ? 'MANAGEMENT_PORT' : 'PORT';
+    // The management listener opens first. If it is closed, its port or address is at fault.
+    const prefix = app.get(ManagementServer).address() === undefined ? 'MANAGEMENT_' : '';
     await app.close();
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    const { code = '', syscall, message } = error as NodeJS.ErrnoException;
     if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error;
-    const fault = `${variable}: ${message}, should be a free port of an address of this machine`;
+    const isPort = ['EADDRINUSE', 'EACCES'].includes(code);
+    const right = isPort ? 'PORT must be a port that is free' : 'HOST must be an address of this machine';
+    const fault = `${prefix}${right}: ${message}`;
     // Another program may free it, or the network may come up later.
     throw new ConfigurationError([fault], code !== 'EACCES', { cause: error });
   }

@@ -32,7 +32,12 @@ export class BearerAuthGuard extends NestAuthGuard {
   private readonly ownOptions: object;
 
   /** @internal The declarations of hosts need no type of it. */
-  constructor(@Inject(BearerStrategy) strategy: BearerStrategy) {
+  constructor(@Inject(BearerStrategy) strategy: BearerStrategy | undefined) {
+    // Nest 11 takes this parameter for optional, as the one of its own guard is.
+    if (!strategy)
+      throw new Error(
+        'BearerAuthGuard needs PlantsAuthModule: import it into the module, or by the imports of PlantsModule',
+      );
     const options = { defaultStrategy: strategy.name, property: 'user', session: false };
     super(options);
     this.ownOptions = options;

@@ -1,4 +1,5 @@
-import { SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiSecurity } from '@nestjs/swagger';
 import { SCOPE } from './token-format.js';
 
 const REQUIRED_SCOPES = 'plant-store:required-scopes';
@@ -31,7 +32,8 @@ export function requiredScopes(handler: unknown, controller: unknown): readonly 
 const PUBLIC = 'plant-store:public';
 
 /** Opens a handler, or all handlers of a controller of the service, to everybody: its guard is on every route. */
-export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(PUBLIC, true);
+export const Public = (): ClassDecorator & MethodDecorator =>
+  applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 
 export function isPublic(handler: unknown, controller: unknown): boolean {
   return [handler, controller].some((target) => Reflect.hasMetadata(PUBLIC, Object(target) as object));

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { escapeControls } from '../util/text.js';
 import type { Query } from './connection.js';
 import type { DatabaseUrl } from './database-url.js';
-import { isSetUpRefused, MigrationError, rootReasonOf } from './database.errors.js';
+import { isSetUpRefused, lacksPrivilege, MigrationError, rootReasonOf } from './database.errors.js';
 import { MIGRATIONS } from './migrations.js';
 import type { StorePool } from './store-pool.js';
 
@@ -125,7 +125,8 @@ export async function assertReadyForCreates(pool: StorePool): Promise<void> {
     if (error instanceof MigrationError) throw error;
     // What the server or the network said.
     const { cause = error } = error as Error;
-    const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
+    const lacks = lacksPrivilege(cause) ? '. Run `plant-store migrate` as the owner, which makes the GRANTs' : '';
+    const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : lacks;
     const found = `cannot use ${schemaDescription}: ${rootReasonOf(cause)}${advice}`;
     throw new MigrationError('unreachable', found, { cause });
   }

@@ -97,6 +97,13 @@ describe('A database with one role that owns the tables and another one for the 
     await again.stop();
   });
 
+  it('should be told who makes the grants if the service may not read its history', async () => {
+    await database.query(`REVOKE SELECT ON _prisma_migrations FROM ${QUOTED}`);
+    const starting = startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
+    await expect(starting).rejects.toThrow(/permission denied .* Run `plant-store migrate` as the owner/);
+    await database.query(`GRANT SELECT ON _prisma_migrations TO ${QUOTED}`);
+  });
+
   it('should have the rights of the service again after each run, and in each schema', async () => {
     await database.query(`REVOKE ALL ON plants, access_tokens FROM ${QUOTED}`);
     const variables = { DATABASE_PASSWORD: PASSWORD, STORAGE_TIMEOUT: '1000' };

@@ -68,6 +68,10 @@ describe('the guards of a store', () => {
     await host.stop();
   });
 
+  it('should say that their module is missing, also where Nest gives them nothing', () => {
+    expect(() => new BearerAuthGuard(undefined)).toThrow('BearerAuthGuard needs PlantsAuthModule');
+  });
+
   it('should not be told scopes that protect nothing', () => {
     for (const scopes of [[], ['a', 'reports.read reports.write']])
       expect(() => RequireScopes(...scopes)).toThrow('RequireScopes() should have scopes such as ');

@@ -21,7 +21,7 @@ class CreateOrderDto {
   note?: string;
 }
 
-@Controller('orders')
+@Controller('own-orders')
 class OrdersController {
   @Post()
   create(@Body() order: CreateOrderDto): object {
@@ -35,7 +35,7 @@ class OrdersController {
   }
 
   @Get()
-  @RequireScopes('orders:read')
+  @RequireScopes('own-orders:read')
   list(): object[] {
     return [];
   }
@@ -70,7 +70,7 @@ describe.each<[string, Type, string]>([
     expectRefusal(await response, error, 'contract');
 
   it('should get its body as its DTO, also with a query', async () => {
-    for (const path of ['/orders', '/orders?x=1'])
+    for (const path of ['/own-orders', '/own-orders?x=1'])
       expect(JSON.parse((await send('POST', path, '{"plant":5,"note":"soon"}')).body)).toEqual({
         order: { plant: 5, note: 'soon' },
         isDto: true,
@@ -78,18 +78,18 @@ describe.each<[string, Type, string]>([
   });
 
   it('should have its faults answered with the words of the pipe and of the parser', async () => {
-    const fault = await refused(send('POST', '/orders', '{"plant":"x","note":1}'), 40010);
+    const fault = await refused(send('POST', '/own-orders', '{"plant":"x","note":1}'), 40010);
     expect(fault).toBe('plant must not be less than 1; plant must be an integer number; note must be a string');
-    expect(await refused(send('POST', '/orders', '{"plant":'), 40002)).toMatch(/JSON/);
-    await refused(send('POST', '/orders', `"${'x'.repeat(200_000)}"`), 41300);
-    await refused(send('GET', '/orders/x'), 40010);
+    expect(await refused(send('POST', '/own-orders', '{"plant":'), 40002)).toMatch(/JSON/);
+    await refused(send('POST', '/own-orders', `"${'x'.repeat(200_000)}"`), 41300);
+    await refused(send('GET', '/own-orders/x'), 40010);
   });
 
   it('should stand behind the guard, ask for other scopes, and be open, each by one decorator', async () => {
     const nobody = { Authorization: undefined };
-    await refused(send('POST', '/orders', '{"plant":5}', nobody), 40100);
-    await refused(send('GET', '/orders'), 40300);
-    expect(JSON.parse((await send('GET', '/orders/7', '', nobody)).body)).toEqual({ id: 7 });
+    await refused(send('POST', '/own-orders', '{"plant":5}', nobody), 40100);
+    await refused(send('GET', '/own-orders'), 40300);
+    expect(JSON.parse((await send('GET', '/own-orders/7', '', nobody)).body)).toEqual({ id: 7 });
   });
 
   it('should leave the route of the store as it is', async () => {
@@ -108,8 +108,9 @@ describe.each<[string, Type, string]>([
   it('should be in the document', async () => {
     const answer = await fetch(`http://127.0.0.1:${store.port}/openapi.json`);
     const document = (await answer.json()) as OpenAPIObject;
-    expect(Object.keys(document.paths).sort()).toEqual(['/orders', '/orders/{id}', '/plants']);
-    expect(document.paths['/orders']?.post).toMatchObject({ operationId: 'OrdersController_create' });
+    expect(Object.keys(document.paths).sort()).toEqual(['/own-orders', '/own-orders/{id}', '/plants']);
+    expect(document.paths['/own-orders']?.post).toMatchObject({ operationId: 'OrdersController_create' });
+    expect(document.paths['/own-orders/{id}']?.get?.security).toEqual([{}]);
     expect(document.paths['/plants']?.post).toMatchObject({ operationId: 'createPlant' });
     expect(document.components?.schemas).toMatchObject({ CreateOrderDto: { required: ['plant'] } });
   });

@@ -19,9 +19,13 @@ describe('plant-store', () => {
 
   it('should not start on a port that is taken, or an address of another machine', async () => {
     const faults: [string, string, RegExp][] = [
-      ['MANAGEMENT_PORT', new URL(database.url).port, /^MANAGEMENT_PORT: .*address already in use 127\.0\.0\.1:\d+/m],
+      [
+        'MANAGEMENT_PORT',
+        new URL(database.url).port,
+        /^MANAGEMENT_PORT must be a port .*address already in use 127\.0\.0\.1:\d+/m,
+      ],
       // 192.0.2.0/24 is set aside for documentation (RFC 5737).
-      ['HOST', '192.0.2.1', /^PORT: .*address not available 192\.0\.2\.1/m],
+      ['HOST', '192.0.2.1', /^HOST must be an address .*address not available 192\.0\.2\.1/m],
     ];
     for (const [name, value, fault] of faults)
       await expectFailure('serve', { ...serviceVariables(database.url), [name]: value }, fault);
