@@ -2,7 +2,7 @@ import eslint from '@eslint/js';
 import prettier from 'eslint-config-prettier';
 import tseslint from 'typescript-eslint';
 
-/** Each folder of `src`, with the only others that its files may import: downwards. A path names the only files that they may. */
+/** Each folder of `src`, with the folders below it that its files may import. A path names the only files that they may. */
 const LAYERS = {
   util: [],
   errors: [],
