@@ -18,8 +18,8 @@ COPY deploy/docker deploy/docker
 RUN --mount=type=cache,target=/root/.npm npm run install:prod \
  && npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx >sbom.json
 COPY --from=build /app/dist dist
-# What Node.js never loads here: maps, declarations, and Prisma's compilers of queries for other databases. Files come with the modes
-# of the clone, and a strict umask would make them unreadable for the service.
+# What Node.js never loads here: maps, declarations, and Prisma's compilers of queries for other databases.
+# Files have the modes of the clone: after a strict umask the service could not read them.
 RUN find dist node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name .tsbuildinfo -o -name '*.mts' \) -delete \
  && find node_modules/@prisma/client/runtime -name 'query_compiler*' ! -name '*_fast_bg.postgresql*.js' -delete \
  && chmod -R a+rX .

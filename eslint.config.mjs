@@ -2,7 +2,7 @@ import eslint from '@eslint/js';
 import prettier from 'eslint-config-prettier';
 import tseslint from 'typescript-eslint';
 
-/** Each folder of `src`, with the only others that its files may import: downwards. A path names the only files that they may. */
+/** Each folder of `src`, with what its files may import: folders below it, or only the files that a path names. */
 const LAYERS = {
   util: [],
   errors: [],
@@ -45,7 +45,7 @@ export default tseslint.config(
     rules: {
       // Nest's modules are classes that only carry a decorator.
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
-      // Plain objects of the right shape are how DTOs, options and Nest's and passport's parameters are meant to be filled.
+      // Plain objects of the right shape fill DTOs, options, and the parameters of Nest and passport.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       'no-duplicate-imports': ['error', { allowSeparateTypeImports: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],

@@ -53,6 +53,6 @@ export default {
   reporters: ['default', '<rootDir>/test/support/jest/totals-reporter.mjs'],
   // The suites wait more than they compute.
   maxWorkers: 3,
-  // Several times what the slowest test takes here: it is for tests that hang, not for slow machines. A setting of the run, not of a project.
+  // Several times what the slowest test takes: for tests that hang, not for slow machines. All projects have the same.
   testTimeout: process.env.SCALE ? 900_000 : process.argv.includes('fast') ? 60_000 : 180_000,
 };

@@ -1,5 +1,5 @@
-// Writes src/database/migrations.ts: the list of prisma/migrations as code. So nothing of them is read from a disk at run time, and a
-// bundled host has it.
+// Writes src/database/migrations.ts: the list of prisma/migrations as code, so that a bundled host has them and nothing
+// is read from a disk.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

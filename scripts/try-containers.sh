@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 export COMPOSE_PROJECT_NAME=plant-store-try-$$
 # Nothing of the caller's configuration, and any free port: it changes whenever the container starts.
-unset ${!DATABASE_@} ${!MIGRATION_@} ${!ACCESS_TOKENS@} ${!JWT_@} NODE_IMAGE POSTGRES_IMAGE HAPROXY_IMAGE HOST BASE_PATH ERROR_STATUS
+unset ${!DATABASE_@} ${!MIGRATION_@} ${!ACCESS_TOKENS@} ${!JWT_@}
+unset NODE_IMAGE POSTGRES_IMAGE HAPROXY_IMAGE HOST BASE_PATH ERROR_STATUS
 export COMPOSE_ENV_FILES=/dev/null PORT=0
 folder=$(mktemp -d)
 
@@ -35,8 +36,9 @@ as() { docker compose exec -T db psql -U "$1" -d plants -v ON_ERROR_STOP=1 -Atc 
 new_token() { in_api plant-store token create "$1" 2>/dev/null; }
 # Prints "<status> <error number, if any>".
 create_with() { # token, plant's id
-  curl --silent --output "$folder/answer" --write-out '%{http_code}' "$(url /plants)" --header "Authorization: Bearer $1" \
-    --header 'Content-Type: application/json' --data "{\"id\":$2,\"name\":\"Rose\"}" || true
+  curl --silent --output "$folder/answer" --write-out '%{http_code}' "$(url /plants)" \
+    --header "Authorization: Bearer $1" --header 'Content-Type: application/json' \
+    --data "{\"id\":$2,\"name\":\"Rose\"}" || true
   sed -nE 's/.*"error":([0-9]+).*/ \1/p' "$folder/answer"
 }
 create() { create_with "$token" "$1"; }
@@ -49,7 +51,9 @@ eventually() { # what, expected, command
   done
   fail "$what: is '${actual-}', should be '$expected'"
 }
-health() { docker inspect --format '{{.State.Health.Status}} {{.RestartCount}}' "$(docker compose ps --all --quiet "$1")"; }
+health() {
+  docker inspect --format '{{.State.Health.Status}} {{.RestartCount}}' "$(docker compose ps --all --quiet "$1")"
+}
 
 echo '== image and first start'
 quietly docker compose build
@@ -59,13 +63,15 @@ over=$((($(size plant-store) - $(size node:24-bookworm-slim)) / 1000000))
 up
 is 'without a token it is ready' "$(health api)" 'healthy 0'
 is 'and refuses plants' "$(create_with nobody-has-made-this-one 1)" '400 40101'
-is 'and its log says how to create a token' "$(docker compose logs api | grep -c 'docker compose exec api plant-store token create NAME')" 1
+advice='docker compose exec api plant-store token create NAME'
+is 'and its log says how to create a token' "$(docker compose logs api | grep -c "$advice")" 1
 token=$(new_token try)
 is 'a plant is created' "$(create 1)" 200
 is 'not twice' "$(create 1)" '400 40901'
 is 'the service is user 1000' "$(in_api id -u)" 1000
 is 'it has no capability' "$(in_api grep CapEff /proc/1/status | tr -d '[:space:]')" CapEff:0000000000000000
-is 'its file system is read-only' "$(in_api sh -c 'for f in / /app /tmp /home/node /run/plant-store; do touch $f/x 2>/dev/null && echo $f; done; :')" ''
+write='for f in / /app /tmp /home/node /run/plant-store; do touch $f/x 2>/dev/null && echo $f; done; :'
+is 'its file system is read-only' "$(in_api sh -c "$write")" ''
 is 'it cannot read the password of the owner' "$(in_api ls -A /run/plant-store-owner)" ''
 for sql in 'DELETE FROM plants' 'UPDATE plants SET tag = NULL' 'DROP TABLE plants' 'CREATE TABLE leaves ()'; do
   if as plants "$sql" 2>"$folder/stderr"; then fail "the service may $sql"; fi
@@ -108,7 +114,8 @@ quietly docker compose down --volumes
 up
 quietly docker compose stop api
 quietly docker compose exec -T db createdb -U postgres -O plants_owner restored
-docker compose exec -T db pg_restore -U plants_owner -d restored --no-owner --no-privileges --exit-on-error <"$folder/plants.dump"
+docker compose exec -T db pg_restore -U plants_owner -d restored --no-owner --no-privileges --exit-on-error \
+  <"$folder/plants.dump"
 quietly docker compose exec -T db psql -U postgres -v ON_ERROR_STOP=1 \
   -c 'ALTER DATABASE plants RENAME TO replaced' -c 'ALTER DATABASE restored RENAME TO plants'
 up
