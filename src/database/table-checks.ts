@@ -89,7 +89,12 @@ export async function findPending(
 }
 
 export async function assertMigrated(query: Query, store: StoreSchema): Promise<void> {
-  const pending = await findPending(query, store);
+  const pending = await findPending(query, store).catch((cause: unknown) => {
+    if (!lacksPrivilege(cause)) throw cause;
+    const found = `${store.schemaDescription}: ${rootReasonOf(cause)}`;
+    const advice = 'Run `plant-store migrate` as the owner, which makes the GRANTs';
+    throw new MigrationError('refused', `${found}. ${advice}`, { cause });
+  });
   if (pending.length === 0) return;
   const missing = pending.map(({ name }) => name).join(', ');
   // The URL of the command line may name another schema, or none.
@@ -125,8 +130,7 @@ export async function assertReadyForCreates(pool: StorePool): Promise<void> {
     if (error instanceof MigrationError) throw error;
     // What the server or the network said.
     const { cause = error } = error as Error;
-    const lacks = lacksPrivilege(cause) ? '. Run `plant-store migrate` as the owner, which makes the GRANTs' : '';
-    const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : lacks;
+    const advice = isSetUpRefused(cause) ? '. Declare a transaction pooler in the URL: ?pgbouncer=true' : '';
     const found = `cannot use ${schemaDescription}: ${rootReasonOf(cause)}${advice}`;
     throw new MigrationError('unreachable', found, { cause });
   }
