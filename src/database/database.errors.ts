@@ -86,7 +86,7 @@ export function isRejection(error: unknown): boolean {
 }
 
 /** Whether the session is still good for others. A cancelled statement may run on, as on Citus when a node hangs. */
-export function keepsSession(error: unknown): boolean {
+export function leavesSessionUsable(error: unknown): boolean {
   const { code = '' } = Object(error) as ErrorOfPg;
   return isRejection(error) && !ENDS_SESSION.test(code);
 }

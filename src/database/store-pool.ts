@@ -9,7 +9,7 @@ import {
   DatabaseUnreachableError,
   isPreparedElsewhere,
   isRejection,
-  keepsSession,
+  leavesSessionUsable,
   SettingsDroppedError,
 } from './database.errors.js';
 import {
@@ -22,7 +22,7 @@ import {
 /** Idle time before TCP keep-alive. Node.js then sends ten probes, one each second, and closes a dead connection. */
 const KEEP_ALIVE_DELAY_MS = 5000;
 /** The statement timeout of the server comes first by this margin, because its answer says more than ours. */
-const GRACE_MS = 250;
+const SERVER_TIMEOUT_MARGIN_MS = 250;
 const NOT_OUR_SESSION =
   'a session is not the one that the store has set up. Declare a transaction pooler in the URL: ?pgbouncer=true';
 const ignore = (): void => undefined;
@@ -119,13 +119,13 @@ export abstract class StorePool {
     const limit = this.answerTimeout ?? this.timeout;
     const timeoutError = (): Error => new DatabaseTimeoutError(`the database did not answer within ${limit} ms`);
     try {
-      const result = await withTimeout(answer, deadline + GRACE_MS - performance.now(), timeoutError);
+      const result = await withTimeout(answer, deadline + SERVER_TIMEOUT_MARGIN_MS - performance.now(), timeoutError);
       verify?.(result.rows, sentAt);
       this.giveBack(client);
       return result;
     } catch (error) {
       if (error instanceof DatabaseTimeoutError) void this.cancel(client, answer, error);
-      else this.giveBack(client, keepsSession(error) ? undefined : (error as Error));
+      else this.giveBack(client, leavesSessionUsable(error) ? undefined : (error as Error));
       throw error;
     }
   }
@@ -201,7 +201,7 @@ export abstract class StorePool {
       await this.send(client, { text: 'COMMIT' });
       return result;
     } catch (error) {
-      if (keepsSession(error)) await this.send(client, { text: 'ROLLBACK' });
+      if (leavesSessionUsable(error)) await this.send(client, { text: 'ROLLBACK' });
       throw error;
     }
   }

@@ -61,14 +61,18 @@ export class ManagementServer implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   private async answer(path: string | undefined, response: ServerResponse): Promise<void> {
-    const reason = path === '/livez' ? undefined : await this.findObstacle();
-    if (path === '/metrics') {
-      const { text, type } = await this.metrics.expose(reason === undefined);
+    if (path === '/livez') {
+      respond(response, 200, { status: 'ok' });
+    } else if (path === '/readyz') {
+      const reason = await this.findObstacle();
+      if (reason === undefined) respond(response, 200, { status: 'ok' });
+      else respond(response, 503, { status: 'unavailable', reason });
+    } else if (path === '/metrics') {
+      const { text, type } = await this.metrics.expose((await this.findObstacle()) === undefined);
       respond(response, 200, text, type);
-    } else if (path !== '/livez' && path !== '/readyz')
+    } else {
       respond(response, 404, { message: 'No such path; there are /livez, /readyz and /metrics.' });
-    else if (reason !== undefined) respond(response, 503, { status: 'unavailable', reason });
-    else respond(response, 200, { status: 'ok' });
+    }
   }
 
   /** Why this process cannot take requests; undefined if it can. */

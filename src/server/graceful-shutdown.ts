@@ -8,7 +8,7 @@ import type { ResponseHook } from '../http/request-context.js';
 import type { HttpServer } from './http-server.js';
 
 /** How long an idle connection may still send a request. */
-const GRACE_MS = 2000;
+const IDLE_GRACE_MS = 2000;
 const SWEEP_MS = 50;
 /** The listener closes when no connection came for this long, or after the longest wait. */
 const QUIET_MS = 200;
@@ -41,7 +41,7 @@ export class GracefulShutdown {
     const closed = once(server, 'close');
     // `close` of the HTTP server destroys idle connections and stops the check for requests that arrive too slowly.
     NetServer.prototype.close.call(server);
-    const graceEnd = Math.min(performance.now() + GRACE_MS, (performance.now() + end) / 2);
+    const graceEnd = Math.min(performance.now() + IDLE_GRACE_MS, (performance.now() + end) / 2);
     const sweep = setInterval(() => {
       if (performance.now() >= graceEnd) this.sweep(performance.now() >= end);
     }, SWEEP_MS);

@@ -20,7 +20,7 @@ const PAUSE_MS = 50;
 /** After a deadlock, or too long a wait for a lock, only one statement of several plants is in flight for so long. */
 const AFTER_LOCK_MS = 60_000;
 /** An answer may come so long after the deadline of its create. The time limit of the server ends before that. */
-const GRACE_MS = 400;
+const ANSWER_GRACE_MS = 400;
 
 interface WriteRecord {
   readonly id: bigint;
@@ -112,7 +112,7 @@ interface Queue<R extends WriteRecord> {
   /** In order of arrival. Creates that are sent again come first. */
   readonly waiting: PendingCreate<R>[];
   /** The plants of rejected statements. Each is sent alone, so that only the one at fault fails. */
-  readonly rejected: PendingCreate<R>[];
+  readonly retries: PendingCreate<R>[];
   /** Until then only one statement of several plants is in flight. */
   aloneUntil: number;
 }
@@ -121,8 +121,8 @@ interface Queue<R extends WriteRecord> {
 interface Statement<R extends WriteRecord> {
   readonly queue: Queue<R>;
   readonly creates: readonly PendingCreate<R>[];
-  /** The only plant is one of a rejected statement. */
-  readonly isRejected: boolean;
+  /** It sends one plant of a rejected statement alone. */
+  readonly isRetry: boolean;
   isSlow: boolean;
 }
 
@@ -161,13 +161,13 @@ export class BatchWriter<R extends WriteRecord> {
 
   private countWaiting(): number {
     let count = 0;
-    for (const { waiting, rejected } of this.queues.values()) count += waiting.length + rejected.length;
+    for (const { waiting, retries } of this.queues.values()) count += waiting.length + retries.length;
     return count;
   }
 
   private queueOf(record: R): Queue<R> {
     const shard = this.table.shardOf(record);
-    const queue = this.queues.get(shard) ?? { waiting: [], rejected: [], aloneUntil: 0 };
+    const queue = this.queues.get(shard) ?? { waiting: [], retries: [], aloneUntil: 0 };
     this.queues.set(shard, queue);
     return queue;
   }
@@ -175,11 +175,11 @@ export class BatchWriter<R extends WriteRecord> {
   /** Nothing more is sent after the deadline. The answer to a statement in flight may still come for a moment. */
   private onDeadline(create: PendingCreate<R>): void {
     create.isOverdue = true;
-    const { waiting, rejected } = this.queueOf(create.record);
-    const list = [waiting, rejected].find((creates) => creates.includes(create));
+    const { waiting, retries } = this.queueOf(create.record);
+    const list = [waiting, retries].find((creates) => creates.includes(create));
     list?.splice(list.indexOf(create), 1);
     const timeout = new DatabaseTimeoutError('the database did not answer within the time limit');
-    if (list === undefined) create.timer = setTimeout(create.fail.bind(create, timeout), GRACE_MS);
+    if (list === undefined) create.timer = setTimeout(create.fail.bind(create, timeout), ANSWER_GRACE_MS);
     else failOverdue([create]);
   }
 
@@ -208,7 +208,7 @@ export class BatchWriter<R extends WriteRecord> {
    * second one goes when it carries at least as many. Rejected plants hold back no others.
    */
   private hasSlot(queue: Queue<R>): boolean {
-    const statements = [...this.inFlight].filter((one) => one.queue === queue && !one.isRejected);
+    const statements = [...this.inFlight].filter((one) => one.queue === queue && !one.isRetry);
     const [first, second] = statements.filter(({ isSlow }) => !isSlow);
     if (second !== undefined || statements.length === MAX_STATEMENTS_OF_QUEUE) return false;
     if (first === undefined) return true;
@@ -218,11 +218,11 @@ export class BatchWriter<R extends WriteRecord> {
   /** Takes the creates of the next statement; undefined if there is none now. */
   private takeStatement(queue: Queue<R>): Statement<R> | undefined {
     if (this.inFlight.size === this.limits.statements) return undefined;
-    const rejected = [...this.inFlight].filter((statement) => statement.isRejected);
+    const retries = [...this.inFlight].filter((statement) => statement.isRetry);
     // Rejected plants are older than those that wait. Each may wait for a lock, so they leave half of the statements.
-    const isRejected = queue.rejected.length > 0 && rejected.length < this.limits.statements / 2;
-    const creates = isRejected ? queue.rejected.splice(0, 1) : this.hasSlot(queue) ? takeWaiting(queue) : [];
-    return creates.length > 0 ? { queue, creates, isRejected, isSlow: false } : undefined;
+    const isRetry = queue.retries.length > 0 && retries.length < this.limits.statements / 2;
+    const creates = isRetry ? queue.retries.splice(0, 1) : this.hasSlot(queue) ? takeWaiting(queue) : [];
+    return creates.length > 0 ? { queue, creates, isRetry, isSlow: false } : undefined;
   }
 
   private async write(statement: Statement<R>): Promise<void> {
@@ -272,7 +272,7 @@ export class BatchWriter<R extends WriteRecord> {
     if (isUndecided) for (const create of creates) create.unconfirmed ??= error;
     const open = failOverdue(creates);
     if (isRejected && creates.length > 1) {
-      queue.rejected.push(...open);
+      queue.retries.push(...open);
       return;
     }
     // One that may be stored is sent again until its time is up (50400).
