@@ -68,7 +68,7 @@ describe(JwtVerifier.name, () => {
     ['that has ended', { exp: NOW - 60 }, {}, /exp is/],
     ['without an end', { exp: undefined }, {}, /exp is missing/],
     ['of the future', { nbf: 9e9 }, {}, /nbf is "9000000000", should be a number, at most \d+$/],
-    ['that is bound to a key', { cnf: { jkt: 'x' } }, {}, /cnf is .*, should be left out$/],
+    ['that is bound to a key', { cnf: { jkt: 'x' } }, {}, /cnf is .*, should be omitted$/],
   ])(
     'should refuse one %s with a reason that has what was found, and fetch nothing',
     async (_, claims, header, reason) => {

@@ -133,7 +133,7 @@ function checkWithoutKeys(
   check('exp', exp, typeof exp === 'number' && exp > now - TOLERANCE_S, `a number larger than ${now - TOLERANCE_S}`);
   check('nbf', nbf, typeof nbf === 'number' && nbf <= now + TOLERANCE_S, `a number, at most ${now + TOLERANCE_S}`);
   // RFC 7800: such a token needs a proof of its key, which a bearer token does not carry.
-  check('cnf', cnf, cnf === undefined, 'left out');
+  check('cnf', cnf, cnf === undefined, 'omitted');
 }
 
 function check(name: string, found: unknown, isRight: boolean, expected: string): void {

@@ -103,7 +103,7 @@ function findConflicts(environment: Environment, given: readonly string[]): stri
     if (fault !== undefined) faults.push(`${name}_URL ${fault}`);
   }
   if (given.includes('JWT_ISSUER') !== given.includes('JWT_AUDIENCE'))
-    faults.push('JWT_ISSUER and JWT_AUDIENCE must be set together, or both be left out');
+    faults.push('JWT_ISSUER and JWT_AUDIENCE must be set together, or both be omitted');
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT must be another one than PORT');
   if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)
     faults.push(`DRAIN_DELAY must be at most SHUTDOWN_TIMEOUT (${SHUTDOWN_TIMEOUT}), which includes it`);

@@ -40,7 +40,7 @@ describe(ServiceLogger.name, () => {
     jest.advanceTimersByTime(1000);
     garden.warn('Rain');
     expect(lines()).toHaveLength(5 * 10 + requests + 1);
-    // The next line tells how many were left out before it.
+    // The next line tells how many were omitted before it.
     expect(lines().reduce((sum, { suppressed = 0 }) => sum + Number(suppressed), 0)).toBe(5 * 20 + 30 - requests);
   });
 

@@ -18,7 +18,7 @@ type LogObject = Readonly<Record<string, unknown>>;
 type PrintArguments = [unknown[], string?, LogLevel?, ('stdout' | 'stderr')?, unknown?, Record<string, unknown>?];
 
 /**
- * Nest's logger on standard output, which never waits for its reader. `suppressed` counts the lines that were left out.
+ * Nest's logger on standard output, which never waits for its reader. `suppressed` counts the lines that were omitted.
  * Requests have no limit with LOG_REQUESTS=all.
  */
 @Injectable()

@@ -36,7 +36,7 @@ export function runIn(transaction: unknown): RunInTransaction {
     const wanted =
       'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
     const found = mistake ?? ('then' in given ? 'is a promise' : describeFound(transaction));
-    throw new TypeError(`transaction: ${found}, should be ${wanted}, or be left out`);
+    throw new TypeError(`transaction: ${found}, should be ${wanted}, or be omitted`);
   }
   return async <Row>(sql: string, values: readonly unknown[]): Promise<Row[]> => {
     const result = await ($queryRawUnsafe?.call(transaction, sql, ...values) ?? query?.call(transaction, sql, values));

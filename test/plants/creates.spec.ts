@@ -130,11 +130,11 @@ describe('With one connection,', () => {
   beforeAll(async () => {
     const limits = { DATABASE_POOL_SIZE: '1', STORAGE_TIMEOUT: String(STORAGE_TIMEOUT) };
     store = await startProxiedStore({ ...limits, ERROR_STATUS: 'semantic' });
-    // The tag says what becomes of a plant: it is rejected with this SQLSTATE, or left out.
+    // The tag says what becomes of a plant: it is rejected with this SQLSTATE, or omitted.
     await store.database.query(`
       CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        IF NEW.tag = 'left out' THEN RETURN NULL; END IF;
+        IF NEW.tag = 'omitted' THEN RETURN NULL; END IF;
         IF NEW.tag IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = NEW.tag, MESSAGE = 'a detail for the log'; END IF;
         RETURN NEW;
       END $$;
@@ -159,7 +159,7 @@ describe('With one connection,', () => {
   }
 
   it.each([
-    ['left out', 50000],
+    ['omitted', 50000],
     ['40001', 50300],
   ])('a create that PostgreSQL rejects should fail alone if it is %s: with %d', async (tag, error) => {
     const creates = ids(1, 12).map((id) => create(id));

@@ -92,7 +92,7 @@ export class JwtIssuer implements AsyncDisposable {
     return { JWT_ISSUER: this.url, JWT_AUDIENCE: AUDIENCE };
   }
 
-  /** A JWT, but for these claims and parts of the header usual ones; one that is undefined is left out. */
+  /** A JWT, but for these claims and parts of the header usual ones; one that is undefined is omitted. */
   token(claims: object | string = {}, header: object = {}, key = this.keys[0]): string {
     const now = Math.floor(Date.now() / 1000);
     const usual = { iss: this.url, aud: AUDIENCE, sub: SUBJECT, scope: 'plants:create', iat: now, exp: now + 600 };
