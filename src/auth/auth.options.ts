@@ -33,6 +33,7 @@ class Jwt {
   /** The `aud` of the JWTs. If you give several, a JWT must have one of them. */
   @IsString({ each: true })
   @IsNotEmpty({ each: true })
+  @CheckedBy((audience) => (Array.isArray(audience) && audience.length === 0 ? 'should not be empty' : undefined))
   audience!: string | readonly string[];
   /** URL of the keys of the issuer (JWKS). @defaultValue the one in its OpenID Connect discovery document */
   @IsOptional()

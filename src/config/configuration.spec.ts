@@ -59,6 +59,7 @@ describe(readEnvironment.name, () => {
     [{ DRAIN_DELAY: '10001' }, 'DRAIN_DELAY must be at most SHUTDOWN_TIMEOUT (10000)'],
     [{ PORT: '9464' }, 'MANAGEMENT_PORT must be another one than PORT'],
     [{ JWT_ISSUER: 'https://a.b' }, 'JWT_ISSUER and JWT_AUDIENCE must be set together'],
+    [{ JWT_ISSUER: 'https://a.b', JWT_AUDIENCE: ',' }, 'JWT_ISSUER and JWT_AUDIENCE must be set together'],
     [{ NODE_ENV: 'Production' }, 'DATABASE_URL is missing: in production'],
     // What could not be read is not called missing.
     [{ NODE_ENV: 'production', DATABASE_URL_FILE: '/dev/null' }, 'DATABASE_URL_FILE must name a file with the secret'],

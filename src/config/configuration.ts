@@ -102,7 +102,7 @@ function findConflicts(environment: Environment, given: readonly string[]): stri
     const fault = url === undefined ? undefined : messageIfThrows(() => parseDatabaseUrl(url, password));
     if (fault !== undefined) faults.push(`${name}_URL ${fault}`);
   }
-  if (given.includes('JWT_ISSUER') !== given.includes('JWT_AUDIENCE'))
+  if (given.includes('JWT_ISSUER') !== environment.JWT_AUDIENCE.length > 0)
     faults.push('JWT_ISSUER and JWT_AUDIENCE must be set together, or both be omitted');
   if (PORT > 0 && PORT === MANAGEMENT_PORT) faults.push('MANAGEMENT_PORT must be another one than PORT');
   if (DRAIN_DELAY > SHUTDOWN_TIMEOUT)

@@ -16,7 +16,7 @@ export class DatabaseOverloadedError extends NothingWrittenError {}
 /** An insert stored nothing, although no plant has the id. */
 export class InsertSkippedError extends NothingWrittenError {
   override readonly message =
-    'no plant has the id, and none is stored: a trigger or a rule of the table plants skips it';
+    'no plant has the id, and none is stored: a trigger or a rule of the table plants skips it, or the row was deleted';
 }
 
 /** The time was up; the outcome of a statement that was sent is unknown. */

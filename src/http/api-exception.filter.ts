@@ -24,7 +24,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<PlatformResponse>();
     // A rate limit of the host, or a token that is asked to come back, is no failure of the service.
     const isLimit = failure.cause instanceof HttpException && failure.cause.getStatus() === 429;
-    if (isServiceFailure(failure.error) && failure.cause !== undefined && !isLimit) this.log(failure, response);
+    const isEarlyToken = failure.error === 50300 && failure.cause === undefined;
+    if (isServiceFailure(failure.error) && !isLimit && !isEarlyToken) this.log(failure, response);
     // The answer has begun, so it cannot become another one.
     if (nodeResponse(response).headersSent) nodeResponse(response).destroy();
     else sendError(response, failure, this.errorStatus);

@@ -72,6 +72,16 @@ function requestOf(length: number): IncomingMessage {
 }
 
 describe(readJsonBody.name, () => {
+  it('should count no body of a client that has gone in the meantime', async () => {
+    const length = 1_000_000;
+    for (let gone = 0; gone < 2000; gone++) {
+      const request = requestOf(length);
+      request.socket.destroy();
+      const reading = readJsonBody(request, new ServerResponse(request), length, []);
+      await expect(reading).rejects.toMatchObject({ error: 40010 });
+    }
+  });
+
   it('should take no more of the bytes that a parser has kept than of any other body', async () => {
     const request = Object.assign(requestOf(10), { rawBody: Buffer.alloc(10, ' ') });
     await expect(readJsonBody(request, new ServerResponse(request), 9, [])).rejects.toMatchObject({ error: 41300 });

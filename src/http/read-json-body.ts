@@ -93,6 +93,8 @@ let reservedBytes = 0;
 /** Counts a body before it is read, until its request is answered or its connection is lost. @throws ApiError 50301 */
 function reserve(bytes: number, { socket }: IncomingMessage, response: ServerResponse): void {
   if (bytes <= SMALL_BYTES) return;
+  // The client may have gone while its token was looked up. No event would release the bytes then.
+  if (socket.destroyed) throw malformedRequest('The connection was closed before the body was read.');
   if (reservedBytes + bytes > MAX_BODIES_BYTES) throw overloaded(new Error('the request bodies take too much memory'));
   reservedBytes += bytes;
   const release = (): void => {

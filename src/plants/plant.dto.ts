@@ -52,9 +52,11 @@ export function newPlantOf({ id, ...texts }: JsonObject): NewPlant {
 export function checkPlant(given: NewPlant): NewPlant {
   // class-transformer would copy deeply, at twice the price.
   const { id, name, tag } = Object(given) as NewPlant;
-  const plant = Object.assign(new NewPlant(), { id, name, tag } satisfies Record<keyof NewPlant, unknown>);
+  const plant: NewPlant = Object.assign(new NewPlant(), { id, name, tag } satisfies Record<keyof NewPlant, unknown>);
   const faults = validateSync(plant).flatMap(({ constraints = {} }) => Object.values(constraints));
   if (faults.length > 0) throw invalidPlant(faults);
+  // A host that asks for `'tag' in plant` gets the answer of HTTP.
+  if (plant.tag === undefined) delete plant.tag;
   return plant;
 }
 

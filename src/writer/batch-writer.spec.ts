@@ -16,10 +16,13 @@ interface Row {
 type Arrival = readonly [at: number, count: number];
 
 /**
- * The moment and the number of plants of each statement, on a database that takes 90 ms for every one. The first may be
+ * The moment and the number of plants of each statement, on a database that takes so many ms for every one. The first may be
  * rejected with a code.
  */
-async function statementsOf(arrivals: Arrival[], { statements = 1, shards = 1, code = '', name = 'Rose' } = {}) {
+async function statementsOf(
+  arrivals: Arrival[],
+  { statements = 1, shards = 1, code = '', name = 'Rose', ms = STATEMENT_MS } = {},
+) {
   const time = new SimulatedTime();
   const sent: Arrival[] = [];
   const table = {
@@ -31,7 +34,7 @@ async function statementsOf(arrivals: Arrival[], { statements = 1, shards = 1, c
       const rejection = Object.assign(new pg.DatabaseError('', 0, 'error'), { code, severity: 'ERROR' });
       const isRejected = sent.length === 1 && code !== '';
       return new Promise((resolve, reject) =>
-        time.after(STATEMENT_MS, () => {
+        time.after(ms, () => {
           if (isRejected) reject(rejection);
           else resolve(plants.map(({ writeId }) => String(writeId)));
         }),
@@ -92,6 +95,17 @@ describe(BatchWriter.name, () => {
       // The minute is over.
       [MINUTE + 200, 2],
       [MINUTE + 210, 2],
+    ]);
+  });
+
+  it('should send no second one for a slow one in that minute', async () => {
+    const arrivals = [0, 1000, 1010, 1020].map((at): Arrival => [at, 2]);
+    expect(await statementsOf(arrivals, { statements: 9, code: '40P01', ms: 300 })).toEqual([
+      [0, 2],
+      [300, 1],
+      [300, 1],
+      [1000, 2],
+      [1300, 4],
     ]);
   });
 

@@ -209,10 +209,11 @@ export class BatchWriter<R extends WriteRecord> {
    */
   private hasSlot(queue: Queue<R>): boolean {
     const statements = [...this.inFlight].filter((one) => one.queue === queue && !one.isRetry);
-    const [first, second] = statements.filter(({ isSlow }) => !isSlow);
+    const isAlone = performance.now() < queue.aloneUntil;
+    // After a deadlock, no statement of several plants is slow: another one beside it could be in its way again.
+    const [first, second] = statements.filter(({ isSlow, creates }) => !isSlow || (isAlone && creates.length > 1));
     if (second !== undefined || statements.length === MAX_STATEMENTS_OF_QUEUE) return false;
-    if (first === undefined) return true;
-    return performance.now() >= queue.aloneUntil && queue.waiting.length >= first.creates.length;
+    return first === undefined || (!isAlone && queue.waiting.length >= first.creates.length);
   }
 
   /** Takes the creates of the next statement; undefined if there is none now. */

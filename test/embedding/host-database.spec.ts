@@ -125,7 +125,7 @@ describe(PlantsService.name, () => {
   afterAll(() => host.stop());
 
   it('should create a plant in a transaction of the host, and change neither its settings nor its fate', async () => {
-    await plants.create(ROSE);
+    expect(Object.keys(await plants.create(ROSE))).toEqual(['name']);
     const id = LARGEST;
     const [name, tag] = [`'"\\;-- {a,b} 🌹`, '{"a":[1]}'];
     const settings = `SELECT name, setting FROM pg_settings WHERE name IN ('synchronous_commit', 'statement_timeout', 'lock_timeout')`;

@@ -197,6 +197,7 @@ describe(PlantsAuthModule.name, () => {
     [undefined, 'verifier must extend TokenVerifier and stand alone; or else give accessTokens, issuedTokens or jwt'],
     [{ accessTokens: [TOKEN], verifier }, 'verifier must extend TokenVerifier and stand alone'],
     [{ verifier: {} }, 'verifier must extend TokenVerifier'],
+    [{ jwt: { issuer, audience: [] } }, 'jwt: audience should not be empty'],
     [{ accessTokens: [TOKEN, 'hidden'] }, 'each of accessTokens must have 20 to 8192 letters, digits and'],
     [
       { jwt: { issuer: `${issuer}#hidden`, audience: ['plants', ''], jwksUrl: 'hidden', typ: 'hidden+jwt' } },
