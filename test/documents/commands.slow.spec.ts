@@ -119,15 +119,12 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
     expect(await readFile(join(folder, 'plants.csv'), 'utf8')).toMatch(/^9223372036854775807,🌹,"",20.*,shop$/m);
   });
 
-  it('should copy plants and tokens to an own database exactly, and once; new tokens have new ids', async () => {
-    expect((await recipe('plants.copy'))[0]?.match(/^COPY \d$/gm)).toEqual(['COPY 3', 'COPY 2', 'COPY 3', 'COPY 2']);
-    const rows = 'SELECT p::text FROM plants p ORDER BY id; SELECT t::text FROM access_tokens t ORDER BY id';
+  it('should copy plants to an own database exactly, and once', async () => {
+    expect((await recipe('plants.copy'))[0]?.match(/^COPY \d$/gm)).toEqual(['COPY 3', 'COPY 3']);
+    const rows = 'SELECT p::text FROM plants p ORDER BY id';
     const [embedded] = await run(`sql -At <<<"${rows}"`);
     expect((await run(`psql -X "$URL" -At <<<"${rows}"`, { URL: own.url }))[0]).toBe(embedded);
     await expect(recipe('plants.copy')).rejects.toThrow('duplicate key');
-    await run('plant-store token create new', { DATABASE_URL: own.url });
-    const [id] = await run(`psql -X "$URL" -At <<<"SELECT id FROM access_tokens WHERE name = 'new'"`, { URL: own.url });
-    expect(id).toBe('3\n');
   });
 
   it.each(BLOCKS.filter(({ code }) => !isPsql(code)).map(({ page, code }) => [page, code]))(
@@ -139,7 +136,7 @@ describeWith(missing.length > 0 ? `${missing.join()} cannot be found.` : undefin
       // Those that only set variables print nothing.
       if (/^[a-z]/m.test(code.replaceAll(/^export .*$/gm, ''))) expect(stdout).toMatch(/\w/);
       if (code.includes('TOKEN_URL')) expect(stdout).toBe('{"name":"Rose"}');
-      if (code.includes('40101')) expect(stdout).toMatch(/"error": 40101,[^]*1 127\.0\.0\.1/);
+      if (code.includes('40101')) expect(stdout).toMatch(/^ *1 127\.0\.0\.1$/m);
     },
   );
 

@@ -4,8 +4,6 @@ import { HealthCheck, HealthCheckService, HealthIndicatorService, TerminusModule
 import { Test } from '@nestjs/testing';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { drizzle } from 'drizzle-orm/node-postgres';
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import * as store from 'plant-store';
 import { type NewPlant, PlantsAuthModule, PlantsHealth, PlantsModule, PlantsService } from 'plant-store';
@@ -55,7 +53,6 @@ const ofTypeOrm = PlantsModule.forRootAsync({
   path: false,
 });
 const typeOrm = TypeOrmModule.forRoot({ type: 'postgres', url: DATABASE_URL });
-const kysely = new Kysely<{ orders: { plant_id: bigint } }>({ dialect: new PostgresDialect({ pool }) });
 
 let app: NestExpressApplication;
 let plants: PlantsService;
@@ -92,19 +89,6 @@ const orders: Record<string, (id: bigint) => Promise<unknown>> = {
     app.get(DataSource).transaction(async (manager) => {
       await plants.create({ id, name: 'Rose' }, { transaction: manager.queryRunner });
       await manager.query('INSERT INTO orders (plant_id) VALUES ($1)', [id]);
-    }),
-  Drizzle: (id) =>
-    drizzle(pool).transaction(async (tx) => {
-      const query = (sql: string, params: unknown[]) =>
-        tx._.session.prepareQuery({ sql, params }, undefined, undefined, false).execute();
-      await plants.create({ id, name: 'Rose' }, { transaction: { query } });
-      await tx.execute(`INSERT INTO orders (plant_id) VALUES (${id})`);
-    }),
-  Kysely: (id) =>
-    kysely.transaction().execute(async (trx) => {
-      const query = (sql: string, values: unknown[]) => trx.executeQuery(CompiledQuery.raw(sql, values));
-      await plants.create({ id, name: 'Rose' }, { transaction: { query } });
-      await trx.insertInto('orders').values({ plant_id: id }).execute();
     }),
 };
 
