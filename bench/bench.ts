@@ -16,8 +16,8 @@ const PREFACE = `# Benchmark
 
 ![Creates a second and latencies](benchmark.svg)
 
-Written by \`npm run bench\`; [bench/README.md](../bench/README.md) says what is measured, and how. Server, PostgreSQL and load share one
-machine: compare the figures with each other, and not with those of another machine.`;
+Written by \`npm run bench\`; [bench/README.md](../bench/README.md) says what is measured, and how. Server, PostgreSQL
+and load share one machine: compare the figures with each other, and not with those of another machine.`;
 
 const { values } = parseArgs({
   options: {

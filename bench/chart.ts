@@ -24,7 +24,9 @@ export function drawChart(measurements: readonly Measurement[], connections: num
     ...bars(right, measurements, ({ latencies }) => quantile(latencies, 0.99)),
   ];
   const size = `${LABELS + 2 * (BARS + GAP)} ${TOP + measurements.length * ROW + 8}`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="13">
+  const label = `role="img" aria-label="${title}"`;
+  const font = 'font-family="system-ui, sans-serif" font-size="13"';
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size}" ${label} ${font}>
 ${lines.join('\n')}
 </svg>
 `;
@@ -36,7 +38,8 @@ function bars(x: number, measurements: readonly Measurement[], figure: (one: Mea
     const value = figure(one);
     const width = (value / longest) * BARS;
     const colour = one.target.isStore ? OURS : OTHERS;
-    const bar = `<rect x="${x}" y="${middleOf(row) - 9}" width="${width.toFixed(1)}" height="18" rx="2" fill="${colour}"/>`;
+    const place = `x="${x}" y="${middleOf(row) - 9}"`;
+    const bar = `<rect ${place} width="${width.toFixed(1)}" height="18" rx="2" fill="${colour}"/>`;
     return [bar, text(x + width + 6, middleOf(row), numberText(value))];
   });
 }

@@ -27,7 +27,8 @@ const RATIOS: readonly (readonly [header: string, figure: keyof Round])[] = [
 export function describeMachine(): string {
   const [cpu] = cpus();
   const gigabytes = Math.round(totalmem() / 2 ** 30);
-  return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}, ${gigabytes} GiB, ${process.platform}, Node.js ${process.version}.`;
+  const processors = `${cpus().length} × ${cpu?.model.trim() ?? 'unknown CPU'}`;
+  return `${processors}, ${gigabytes} GiB, ${process.platform}, Node.js ${process.version}.`;
 }
 
 /** One figure of a target, the median over its rounds. */

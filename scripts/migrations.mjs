@@ -11,9 +11,12 @@ const names = readdirSync('prisma/migrations').filter((name) => existsSync(fileO
 const migrations = names.sort().map((name) => {
   // As it is in the repository, with any line ends of a checkout.
   const sql = readFileSync(fileOf(name), 'utf8').replaceAll('\r\n', '\n');
-  return { name, checksum: createHash('sha256').update(sql).digest('hex'), sql };
+  const checksum = createHash('sha256').update(sql).digest('hex');
+  // A template literal, so that the lines of the SQL are lines of the code.
+  const escaped = sql.replace(/[\\`]|\$\{/g, '\\$&');
+  return `{ name: '${name}', checksum: '${checksum}', sql: \`${escaped}\` }`;
 });
 const head = '// Made of prisma/migrations: npm run prisma:list';
 const file = 'src/database/migrations.ts';
-const code = `${head}\nexport const MIGRATIONS = ${JSON.stringify(migrations, null, 2)};\n`;
+const code = `${head}\nexport const MIGRATIONS = [${migrations.join()}];\n`;
 writeFileSync(file, await format(code, { ...(await resolveConfig(file)), filepath: file }));

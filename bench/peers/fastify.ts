@@ -60,7 +60,7 @@ function insertByPg(): Insert {
   return ({ id, name, tag }) => pool.query({ name: 'create-plant', text, values: [id, name, tag] });
 }
 
-/** It prepares statements by itself, and sends several over one connection without waiting for the answers between them. */
+/** It prepares statements by itself, and sends several over one connection before the first is answered. */
 function insertByPostgres(): Insert {
   const sql = postgres(DATABASE_URL, { max: 10 });
   return async ({ id, name, tag }) =>

@@ -34,8 +34,11 @@ DECLARE
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') THEN
     RAISE EXCEPTION 'there is no Citus in this database' USING HINT = 'CREATE EXTENSION citus on each node.';
-  ELSIF plants IS NULL OR to_regclass(tables || '.access_tokens') IS NULL OR to_regclass(tables || '._prisma_migrations') IS NULL THEN
-    RAISE EXCEPTION 'schema % lacks the tables of the store', tables USING HINT = 'Run plant-store migrate, or name the schema: -v schema=NAME.';
+  ELSIF plants IS NULL
+      OR to_regclass(tables || '.access_tokens') IS NULL
+      OR to_regclass(tables || '._prisma_migrations') IS NULL THEN
+    RAISE EXCEPTION 'schema % lacks the tables of the store', tables
+      USING HINT = 'Run plant-store migrate, or name the schema: -v schema=NAME.';
   ELSIF (SELECT groupid FROM pg_dist_local_group) <> 0 THEN
     RAISE EXCEPTION 'this is a worker' USING HINT = 'Run it on the coordinator.';
   ELSIF NOT EXISTS (SELECT FROM pg_dist_node WHERE shouldhaveshards AND isactive AND noderole = 'primary') THEN

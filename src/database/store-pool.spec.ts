@@ -36,7 +36,9 @@ describe('A failed statement', () => {
     ['the connection was lost by a rejection', new DatabaseLostError('', { cause: answer('57P01') }), 'undecided'],
     ['something that is no error was thrown', undefined, 'undecided'],
   ])('should, if %s, be told from its error', (_, error, expected) => {
-    const rejected = `rejected${isRejectedForNow(error) ? ' for now' : ''}${isPlantRejected(error) ? ', perhaps for one plant' : ''}`;
+    const forNow = isRejectedForNow(error) ? ' for now' : '';
+    const forOnePlant = isPlantRejected(error) ? ', perhaps for one plant' : '';
+    const rejected = `rejected${forNow}${forOnePlant}`;
     const isNotSent = error instanceof NothingWrittenError;
     expect(isUndecided(error) ? 'undecided' : isNotSent ? 'not sent' : rejected).toBe(expected);
   });

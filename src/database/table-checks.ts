@@ -121,7 +121,7 @@ export async function assertReadyForCreates(pool: StorePool): Promise<void> {
     const [row] = await execute<{ path: string }>(sql);
     // The schema of temporary tables may come first: only this session can write to it.
     if (row && !/^\{(?:pg_temp_\d+,)?pg_catalog\b/.test(row.path)) {
-      const found = `the search_path ${row.path} names pg_catalog behind schemas whose functions would be called instead`;
+      const found = `the search_path ${row.path} names pg_catalog behind schemas whose functions would be called first`;
       throw new MigrationError('refused', `${schemaDescription}: ${found}`);
     }
     await assertMigrated(execute, pool);

@@ -44,7 +44,7 @@ describe(parseExactJson.name, () => {
       const parsed = outcomeOf(() => JSON.parse(text) as unknown);
       const names = Object.keys(Object(parsed) as object).filter((name) => name !== '__proto__');
       const found = outcomeOf(() => parseExactJson(text, names));
-      // JSON.parse takes the last one of equal keys: the one thing in which the two differ on purpose, see the contract.
+      // JSON.parse takes the last one of equal keys. Only in this the two differ on purpose: see the contract.
       if (parsed === 'is no JSON' || found === 'repeats a key') {
         expect(['is no JSON', 'repeats a key']).toContain(found);
         // What JSON.stringify writes repeats none.

@@ -52,7 +52,10 @@ export async function readJsonBody(
 }
 
 const NO_BYTES =
-  "A body parser of the application read the body and kept no bytes, so ids could have been rounded. Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: app.useBodyParser('json', { limit }) raises the limit of Nest's; on Fastify also fastify-raw-body with `encoding: false`";
+  'A body parser of the application read the body and kept no bytes, so ids could have been rounded. ' +
+  'Keep them: NestFactory.create(AppModule, { rawBody: true }), and no other parser of JSON: ' +
+  "app.useBodyParser('json', { limit }) raises the limit of Nest's. " +
+  'On Fastify, fastify-raw-body with `encoding: false` keeps them too';
 
 const JSON_TYPE = 'application/json';
 /** The time to parse a media type grows with the square of its length. */

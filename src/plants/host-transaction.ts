@@ -34,7 +34,8 @@ export function runIn(transaction: unknown): RunInTransaction {
   const mistake = mistakenFor(transaction, given);
   if (mistake !== undefined || typeof ($queryRawUnsafe ?? query) !== 'function') {
     const wanted =
-      'a client of pg after BEGIN, a transaction client of Prisma, { query(sql, values) } that runs in your transaction';
+      'a client of pg after BEGIN, a transaction client of Prisma, ' +
+      '{ query(sql, values) } that runs in your transaction';
     const found = mistake ?? ('then' in given ? 'is a promise' : describeFound(transaction));
     throw new TypeError(`transaction: ${found}, should be ${wanted}, or be omitted`);
   }

@@ -12,7 +12,8 @@ const RIGHTS = Object.values(COLUMNS).flatMap(([column]) =>
   ['INSERT', 'SELECT'].map((right) => `has_column_privilege($1::regclass::oid, '${column}'::text, '${right}'::text)`),
 );
 /** It writes nothing. So a locked table or a full disk is seen by creates alone. */
-const PROBE = `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly",
+const PROBE = `SELECT
+  pg_is_in_recovery() OR current_setting('transaction_read_only'::text) = 'on'::text AS "isReadOnly",
   ${RIGHTS.join(' AND ')} AS "hasRights"`;
 
 interface ProbeRow {

@@ -22,7 +22,8 @@ import { PlantsRepository } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
 const NO_GLOBAL_GUARD =
-  "guards: is 'global', but the application has no global guard, should be an array of classes, such as [BearerAuthGuard]; " +
+  "guards: is 'global', but the application has no global guard, " +
+  'should be an array of classes, such as [BearerAuthGuard]; ' +
   'or add a global guard, with APP_GUARD or with app.useGlobalGuards() before the start';
 
 /**

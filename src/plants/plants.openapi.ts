@@ -24,7 +24,7 @@ import { MAX_KEY_LENGTH } from './plants.service.js';
 const header = (type: string, description: string) => ({ description, schema: { type } });
 const REQUEST_ID = header(
   'string',
-  "The id of the request in the log of the service: the request's own `X-Request-Id` if that is a plain word, else a new one",
+  "The id of the request in the log: the request's own `X-Request-Id` if that is a plain word, else a new one",
 );
 const FAILURE_HEADERS: HeadersObject = {
   'WWW-Authenticate': header('string', 'With 401xx and 40300: the challenge'),
@@ -67,7 +67,8 @@ export function ApiCreatePlant(errorStatus: ErrorStatus, schemaPrefix: string): 
       name: 'Idempotency-Key',
       required: false,
       description:
-        'Makes the request safe to repeat: the same plant with the same key again answers the same 200 and creates nothing.',
+        'Makes the request safe to repeat: ' +
+        'the same plant with the same key again gets the same 200, and creates nothing.',
       // Tools send the example: an empty key would be refused.
       schema: { type: 'string', minLength: 1, maxLength: MAX_KEY_LENGTH, example: 'order-17' },
     }),

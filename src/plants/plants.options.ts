@@ -54,7 +54,8 @@ type GivenStoreOptions = OptionsOf<StoreOptions, 'database'>;
 type Guards = readonly [Type<CanActivate>, ...Type<CanActivate>[]] | 'global' | 'none';
 
 const GUARDS =
-  "must be an array of guard classes, such as [BearerAuthGuard]; or 'global', if a global guard protects the route; or 'none', to open it to everybody";
+  'must be an array of guard classes, such as [BearerAuthGuard]; ' +
+  "or 'global', if a global guard protects the route; or 'none', to open it to everybody";
 
 function isGuards(value: unknown): boolean {
   return value === 'global' || value === 'none' || (Array.isArray(value) && value.length > 0 && value.every(isGuard));
@@ -67,7 +68,8 @@ function isGuard(value: unknown): boolean {
 }
 
 const PATHS =
-  'must be parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": the store knows no parameters or wildcards; or false';
+  'must be parts made of letters, digits and -._~ with slashes between them, such as "garden/plants": ' +
+  'the store knows no parameters or wildcards; or false';
 const PATH = /^\/?(?!\.{1,2}(\/|$))[\w.~-]+(\/(?!\.{1,2}(\/|$))[\w.~-]+)*\/?$/;
 
 /** The options that Nest needs before the start. `forRootAsync` takes them next to the factory. */

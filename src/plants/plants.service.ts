@@ -129,7 +129,8 @@ export class PlantsService implements OnModuleInit {
 }
 
 const NOT_STARTED =
-  'The store has not started. Create plants from onApplicationBootstrap on, or after app.init(). Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
+  'The store has not started. Create plants from onApplicationBootstrap on, or after app.init(). ' +
+  'Nest starts no module that is loaded lazily: import PlantsModule where the application starts';
 
 /** @throws ApiError 40004 if the key cannot be stored with a plant */
 function assertIdempotencyKey(key: string): void {

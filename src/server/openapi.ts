@@ -24,7 +24,8 @@ export function createOpenApiDocument(
       type: 'http',
       scheme: 'bearer',
       description:
-        'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. To create plants it needs the scope `plants:create`.',
+        'The access token, sent with every request as `Authorization: Bearer <ACCESS_TOKEN>`. ' +
+        'To create plants it needs the scope `plants:create`.',
     })
     .addSecurityRequirements(SECURITY_SCHEME)
     .build();

@@ -94,7 +94,7 @@ describe('Access tokens', () => {
     await expect(starting).rejects.toThrow(/^schema other .* is not migrated: /);
   });
 
-  it('should be asked to come back if the issuer may have made the key of a JWT just now, which is no failure', async () => {
+  it('should be refused with 50300, and count as no failure, if the key of a JWT may be too new', async () => {
     const counts = async (): Promise<unknown> => {
       const page = await (await fetch(`http://127.0.0.1:${store.managementPort}/metrics`)).text();
       return [

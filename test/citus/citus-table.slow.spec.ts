@@ -35,7 +35,8 @@ describe(CitusPlantsRepository.name, () => {
   it('should hash every id as the database does', async () => {
     const ids = fc.sample(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), 2000);
     const rows = await database.query<{ hash: number }>(
-      'SELECT hashint8(id) AS hash FROM unnest($1::bigint[]) WITH ORDINALITY AS sample (id, position) ORDER BY position',
+      `SELECT hashint8(id) AS hash FROM unnest($1::bigint[]) WITH ORDINALITY AS sample (id, position)
+       ORDER BY position`,
       [ids.map(String)],
     );
     expect(ids.map(hashInt8)).toEqual(rows.map(({ hash }) => hash));
@@ -73,7 +74,8 @@ describe(CitusPlantsRepository.name, () => {
 
   it('should not start on nodes that could lose what they have acknowledged', async () => {
     await database.query(`INSERT INTO pg_catalog.pg_dist_node VALUES (1, 'worker', 5432);
-      CREATE OR REPLACE FUNCTION pg_catalog.run_command_on_all_nodes(command text, OUT nodeid int, OUT success bool, OUT result text)
+      CREATE OR REPLACE FUNCTION pg_catalog.run_command_on_all_nodes(
+        command text, OUT nodeid int, OUT success bool, OUT result text)
         RETURNS SETOF record LANGUAGE sql RETURN (1, true, 'off'::text)`);
     await expect(startStoreOn(database)).rejects.toThrow(
       /synchronous_commit is off on node worker:5432: plants could be lost\. Run on the coordinator: ALTER ROLE/,

@@ -122,7 +122,8 @@ describe('plant-store token', () => {
   /** The tokens of a name, each with its life in seconds, in the order of their ids. */
   const stored = (name: string): Promise<{ id: number }[]> =>
     database.query(
-      `SELECT id::int, scopes, round(extract(epoch FROM expires_at - created_at))::int AS life, revoked_at <= now() AS revoked
+      `SELECT id::int, scopes, round(extract(epoch FROM expires_at - created_at))::int AS life,
+         revoked_at <= now() AS revoked
        FROM access_tokens WHERE name = $1 ORDER BY id`,
       [name],
     );

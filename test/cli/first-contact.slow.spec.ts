@@ -50,7 +50,7 @@ describe('The README, in a fresh clone', () => {
     await shell.ended;
   }
 
-  /** Runs commands that end with a service, until that has printed something. Returns them, with all that they print. */
+  /** Runs commands, the last of which is a service, until it has printed this. Returns them, with their output. */
   async function start(script: string, printed: RegExp): Promise<PlantStoreProcess> {
     const options = { program: 'bash', cwd: folder, variables: env, detached: true };
     shell = new PlantStoreProcess(['-euo', 'pipefail', '-c', script], options);
@@ -96,7 +96,7 @@ describe('The README, in a fresh clone', () => {
     await second.printed(/"Stopped"/);
   });
 
-  it('should serve each change in watch mode, with the same token and plants, and live on after a syntax error', async () => {
+  it('should serve each change in watch mode, keep token and plants, and survive a syntax error', async () => {
     const file = join(folder, 'src/config/package-files.ts');
     const source = await readFile(file, 'utf8');
     const watch = await start('npm run start:dev', /^curl .*$/m);
@@ -131,7 +131,7 @@ describe('The README, in a fresh clone', () => {
   });
 
   it("should run on a database of one's own", async () => {
-    // The role and the database are those of the README, but for their names: other tests use the server at the same time.
+    // As in the README, but the role and the database have other names: other tests use the server at the same time.
     const name = `readme_${process.pid}`;
     const rename = (text: string): string => text.replace(/(ROLE|OWNER|DATABASE) plants/g, `$1 ${name}`);
     const database = await createTestDatabase({ migrated: false });

@@ -92,7 +92,7 @@ const FRAME = '{"id":1,"name":""}';
 
 /** @param limit the bytes that a body may have */
 export function describeBodySize(target: () => ContractTarget, limit: number): void {
-  /** A request with a body of this many bytes; each character of the name's is two of them, but for one in an odd number. */
+  /** A request with a body of this many bytes. The name has letters of two bytes, and an x if one byte is left. */
   function request(bytes: number, isChunked: boolean): { parts: (string | Buffer)[]; name: string } {
     const room = bytes - FRAME.length;
     const name = 'x'.repeat(room % 2) + 'ä'.repeat(Math.floor(room / 2));

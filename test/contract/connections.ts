@@ -61,7 +61,7 @@ export function describeConnections(target: () => ContractTarget): void {
       await exchange(target(), requests, ...refused.flatMap(([error]) => [error, `Plant ${error}`]));
     });
 
-    it('should be closed behind an answer if the client asks for it, and kept in HTTP/1.0 if it asks for that', async () => {
+    it('should be closed after an answer, or kept in HTTP/1.0, if the client asks for it', async () => {
       const response = await exchange(target(), post(ROSE, CLOSING) + post(FERN), 40901, CLOSED);
       expect(response?.headers.connection).toBe('close');
       const old = post(ROSE, { Connection: 'keep-alive' }).replace('HTTP/1.1', 'HTTP/1.0');

@@ -99,7 +99,7 @@ export function itShouldAccept(target: () => ContractTarget, cases: readonly Acc
   });
 }
 
-/** An answer in short: the name of the plant that was created, the number of a refusal, 100, or the end of the connection. */
+/** An answer in short: the name of the created plant, the number of a refusal, 100, or the end of the connection. */
 export type Answer = string | number | typeof CLOSED;
 export const CLOSED = Symbol('closed');
 

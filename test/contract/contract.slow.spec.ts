@@ -10,7 +10,7 @@ import { connectTo, TOKEN } from '../support/http/request.js';
 import { runningTarget, type StartedTarget } from './contract-target.js';
 import { type BodyReading, describeGuestContract } from './describe-contract.js';
 
-/** A host for the contract: it does with its own routes everything that a host may do, and mounts the store in addition. */
+/** A host for the contract: its own routes do everything that a host may do, and it mounts the store too. */
 async function startHost({ platform, body }: { platform: Platform; body: BodyReading }): Promise<StartedTarget> {
   const database = await createTestDatabase();
   const store = PlantsModule.forRoot({ database: { url: database.url }, ...guardedBy(TOKEN) });

@@ -18,8 +18,8 @@ const TENANT = `plants_tenant_${suffix}`;
 const PASSWORD = 'a-password-of-the-tests';
 /** Of arguments and operands. */
 const TYPES = (
-  'bool "char" name int2 int4 int8 float4 float8 numeric text varchar bytea oid regclass timestamptz timestamp date interval ' +
-  '_text _int4 _int8'
+  'bool "char" name int2 int4 int8 float4 float8 numeric text varchar bytea oid regclass ' +
+  'timestamptz timestamp date interval _text _int4 _int8'
 ).split(' ');
 
 /** More than are in the code of the store. */
@@ -31,7 +31,8 @@ async function functionsInSources(database: TestDatabase): Promise<string[]> {
   const files = await readdir(folder, { recursive: true });
   const sources = files.filter((name) => /^(?!.*generated).*(?<!\.spec)\.ts$/.test(name));
   const code = (await Promise.all(sources.map((name) => readFile(new URL(name, folder), 'utf8')))).join('\n');
-  const sql = `SELECT DISTINCT proname::text AS name FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND proname = ANY ($1)`;
+  const sql = `SELECT DISTINCT proname::text AS name FROM pg_proc
+    WHERE pronamespace = 'pg_catalog'::regnamespace AND proname = ANY ($1)`;
   const words = code.match(/(?<![.\w$])[a-z_][a-z_0-9]*(?=\()/g);
   return (await database.query<{ name: string }>(sql, [words])).map(({ name }) => name);
 }
@@ -77,7 +78,9 @@ describe('A database with the functions, operators and tables of a stranger firs
     await database.query(`CREATE ROLE ${STRANGER}; CREATE ROLE ${TENANT} LOGIN PASSWORD '${PASSWORD}' IN ROLE ${owner};
       CREATE SCHEMA hostile; GRANT ALL ON SCHEMA hostile TO ${STRANGER}; GRANT USAGE ON SCHEMA hostile TO PUBLIC;
       ALTER DATABASE ${name} SET search_path = hostile, public;
-      BEGIN; SET LOCAL search_path = pg_catalog; SET LOCAL ROLE ${STRANGER}; ${[...tables, ...overloads].join('; ')}; COMMIT`);
+      BEGIN; SET LOCAL search_path = pg_catalog; SET LOCAL ROLE ${STRANGER};
+      ${[...tables, ...overloads].join('; ')};
+      COMMIT`);
     url = Object.assign(new URL(database.url), { username: TENANT, password: PASSWORD }).href;
     await run('migrate', { MIGRATION_DATABASE_URL: database.url });
   });

@@ -15,7 +15,10 @@ import { until } from '../support/until.js';
 const names = MIGRATIONS.map(({ name }) => name);
 const [NAME = ''] = names;
 const OWN_SCHEMA = `Green "house's`;
-const EMPTY = `DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(OWN_SCHEMA)} CASCADE; CREATE SCHEMA public`;
+const EMPTY = `
+  DROP SCHEMA public CASCADE;
+  DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(OWN_SCHEMA)} CASCADE;
+  CREATE SCHEMA public`;
 /** What a role may have set for its sessions. */
 const ODD_SETTINGS = [
   'default_transaction_isolation=serializable',

@@ -67,10 +67,11 @@ describe('A synchronous standby that is away', () => {
     expect(store.statistics.created).toBe(2);
   });
 
-  it('should keep a repetition and a taken id from their answers if the first plant may not be on the standby', async () => {
+  it('should not confirm a repetition or a taken id while the standby may lack the first plant', async () => {
     await wantStandby('nobody');
     await server.query(
-      `SET synchronous_commit TO local; INSERT INTO plants (id, name, idempotency_key, created_by) VALUES (1, 'Rose', 'key', 'static')`,
+      `SET synchronous_commit TO local;
+       INSERT INTO plants (id, name, idempotency_key, created_by) VALUES (1, 'Rose', 'key', 'static')`,
     );
     const answers = [create({ 'Idempotency-Key': 'key' }), create()];
     for (const answer of answers) expect(expectRefusal(await answer, 50400, 'contract')).toMatch('unknown');
@@ -136,7 +137,8 @@ describe('A way to a server', () => {
     // Each signed by itself, so that it is its own authority, and with its key in one file.
     for (const name of ['server', 'foreign']) {
       const file = join(server.data, name);
-      const options = `-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=${name} -addext subjectAltName=DNS:localhost`;
+      const key = '-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes';
+      const options = `-x509 ${key} -subj /CN=${name} -addext subjectAltName=DNS:localhost`;
       await promisify(execFile)('openssl', ['req', ...options.split(' '), '-keyout', file, '-out', file]);
       await giveTo(server.account, file);
     }

@@ -22,7 +22,8 @@ let name: string;
 beforeAll(async () => {
   database = await createTestDatabase({ migrated: false });
   name = new URL(database.url).pathname.slice(1);
-  await database.query(`CREATE ROLE ${OWNER} LOGIN PASSWORD '${PASSWORD}'; CREATE ROLE ${QUOTED} LOGIN PASSWORD '${PASSWORD}';
+  await database.query(`CREATE ROLE ${OWNER} LOGIN PASSWORD '${PASSWORD}';
+    CREATE ROLE ${QUOTED} LOGIN PASSWORD '${PASSWORD}';
     CREATE ROLE ${STRANGER}`);
 });
 afterAll(async () => {

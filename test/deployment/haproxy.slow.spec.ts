@@ -74,7 +74,7 @@ describeWith(EXECUTABLE === undefined ? MISSING : undefined, 'deploy/haproxy/hap
     expectLimited(await create(bearer('a-wrong-token-of-many-2')));
   });
 
-  it('should say what is known of a create that no instance took, and of one that an instance did not answer', async () => {
+  it('should say if a plant may exist when no instance took its create, or one did not answer', async () => {
     const broken = { port: await freePort(), managementPort: store.managementPort };
     await start([broken, broken]);
     const close = { connection: 'close' };

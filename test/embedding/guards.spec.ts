@@ -135,7 +135,7 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
     expect(rows).toHaveLength(names.length);
   });
 
-  it('should leave to the filters of the host what its handlers throw, and answer what the store throws there', async () => {
+  it('should leave the errors of handlers to the filters of the host, but answer those of the store', async () => {
     const find = (): Promise<Answer> => host.send('GET', '/orders', undefined, { Authorization: 'Bearer garden' });
     thrown = new HttpException('One order a minute.', 429);
     expect(await find()).toMatchObject({ status: 429, body: { message: 'One order a minute.' } });
@@ -162,7 +162,7 @@ describe.each(PLATFORMS)('in a host on %s', (platform) => {
       expect(host.logger.messages('error')).toHaveLength(error === 50000 ? 1 : 0);
     });
 
-    it('should let plants pass with the creator that the host names, and interceptors end their wait as 50400', async () => {
+    it('should name the creator of a plant, and let an interceptor end the wait with 50400', async () => {
       refusal = undefined;
       expect(await send()).toMatchObject({ status: 200, body: { name: 'Rose' } });
       expect(await creators()).toEqual([{ created_by: 'alice' }]);

@@ -128,7 +128,8 @@ describe(PlantsService.name, () => {
     expect(Object.keys(await plants.create(ROSE))).toEqual(['name']);
     const id = LARGEST;
     const [name, tag] = [`'"\\;-- {a,b} 🌹`, '{"a":[1]}'];
-    const settings = `SELECT name, setting FROM pg_settings WHERE name IN ('synchronous_commit', 'statement_timeout', 'lock_timeout')`;
+    const settings = `SELECT name, setting FROM pg_settings
+      WHERE name IN ('synchronous_commit', 'statement_timeout', 'lock_timeout')`;
     const transaction = new pg.Client(database.url);
     await transaction.connect();
     await transaction.query('BEGIN; SET LOCAL synchronous_commit = off');

@@ -106,7 +106,7 @@ describe('several modules', () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  it('should have stores of their own, each with its database, tokens, statuses, limits and path, or no route', async () => {
+  it('should each have their own database, tokens, statuses, limits, and path or no route', async () => {
     const other = await createTestDatabase();
     const trees = PlantsModule.forRootAsync({
       path: 'trees',
@@ -145,7 +145,7 @@ class Guard {
   }
 }
 
-/** The faults of the options that something is given, which it has to refuse as the options of this class; none if it takes them. */
+/** Returns the faults that the error about the options of this owner lists, or none if they are taken. */
 function faultsOf(owner: string, use: () => unknown): string[] {
   try {
     use();

@@ -53,7 +53,7 @@ const storeWith = (options: Partial<PlantsModuleOptions> = {}) =>
   PlantsModule.forRoot({ database: { url: database.url }, guards: 'none', ...options });
 
 describe.each(PLATFORMS)('the route of a store in a host on %s', (platform) => {
-  it('should be at its path below the prefix of the host, in its version, and leave all others to the host', async () => {
+  it('should be below the prefix of the host, in its version, and leave all other paths to the host', async () => {
     const prepare = (app: NestExpressApplication): unknown =>
       app.setGlobalPrefix('api').enableVersioning({ type: VersioningType.URI, defaultVersion: '7' });
     const imports = [storeWith({ path: 'garden/trees' }), storeWith({ version: '1' })];

@@ -47,7 +47,7 @@ describe('A connection with requests that have no answer yet', () => {
     return Number(new RegExp(`^plant_store_requests_total\\{error="${error}"\\} (\\d+)$`, 'm').exec(page)?.[1]);
   }
 
-  it(`should answer up to ${MOST_OPEN} at a time, and be cut off if there is one more, but no other connection`, async () => {
+  it(`should answer up to ${MOST_OPEN} at a time; one more closes this connection, and no other`, async () => {
     await using lock = await TableLock.take(store.database);
     await open(creates(MOST_OPEN + 1));
     expect(await connection.response()).toBeUndefined();

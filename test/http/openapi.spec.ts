@@ -13,7 +13,7 @@ describe('The OpenAPI document', () => {
   });
 
   // The name is what a failure says.
-  it('should be openapi.json: if it is not, run "npm run build && node dist/cli.js openapi >openapi.json"', async () => {
+  it('should be openapi.json: if not, run "npm run build && node dist/cli.js openapi >openapi.json"', async () => {
     const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
     expect(committed).toBe(`${JSON.stringify(document, undefined, 2)}\n`);
   });

@@ -53,7 +53,7 @@ export function documentedCode(language: string, words: string): string {
   return blocks[0]?.code ?? '';
 }
 
-/** A program of a host in a process of its own, as a target of the contract. It has to end well when it gets a signal. */
+/** A program of a host in its own process, as a target of the contract. It has to end well at a signal. */
 export async function startProgram(
   script: string,
   basePath: string,

@@ -56,7 +56,7 @@ const ON_NEST_12 = {
 
 const JEST_SOURCES = `testMatch: ['**/src/*.spec.ts'], moduleFileExtensions: ['js', 'json', 'ts'],`;
 
-/** The packed store, installed by one line in a host in CommonJS, as `nest new` makes it: its own tests, and its types. */
+/** The packed store, installed by one line in a CommonJS host of `nest new`: the tests of the host, and its types. */
 function describeHost(dependencies: object, tests: string, resolutions: object[]) {
   let root: string;
   const path = (file: string): string => join(root, 'host', file);

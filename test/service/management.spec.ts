@@ -42,7 +42,7 @@ describe('The management listener', () => {
     expect(checked).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('should count creates and refusals, by their number and their outcome, and the wrong tokens, but no visit of /docs', async () => {
+  it('should count creates and refusals, by number and outcome, and wrong tokens, but no visit of /docs', async () => {
     expect(await metrics()).toMatch(/^plant_store_requests_total\{error="50400"\} 0$/m);
     const expected = {
       'requests_total{error="0"}': 2,

@@ -5,7 +5,7 @@ interface Event {
   isCancelled?: boolean;
 }
 
-/** Time for code that uses the global timers: nothing waits, and the order is the same in each run. Jest's is too slow. */
+/** Time for code that uses the global timers. Nothing waits, and each run has the same order. Jest's is too slow. */
 export class SimulatedTime {
   now = 0;
   /** In the order of their times. */

@@ -34,7 +34,7 @@ export class Stopwatch implements Disposable {
   }
 }
 
-/** Resolves once the condition holds, which must hold whenever it is asked for so many milliseconds or more from now. */
+/** Resolves once the condition holds. From so many milliseconds on, it must hold whenever it is asked. */
 export async function expectWithin(milliseconds: number, condition: () => Promise<boolean>): Promise<void> {
   using stopwatch = new Stopwatch();
   let lastFalse = 0;

@@ -21,7 +21,7 @@ export const withoutCode = (page: string): string => page.replace(/^ *```.*?^ *`
 export const linksIn = (page: string): Iterable<string[]> =>
   withoutCode(page).matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g);
 
-/** All blocks of code of the README and of `docs/` in this language, without the indentation of a list that they are in. */
+/** All blocks of code in this language of the README and of `docs/`, without the indentation of a list. */
 export function blocksIn(language: string): { page: string; code: string }[] {
   return PAGES.filter((page) => /^(?:README|docs\/[\w-]+)\.md$/.test(page)).flatMap((page) =>
     [...read(page).matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)]

@@ -6,10 +6,10 @@ const PATIENCE_MS = 15_000;
 /** A client waits after a failure, but not as long as it would be asked to: recovery is measured with it. */
 const PAUSE_MS = 10;
 
-/** What came of a request: 200, the number of an error, or that no answer came, at the end of the connection or in time. */
+/** What came of a request: 200, the number of an error, or no answer before the connection or the time ended. */
 type Outcome = number | 'no answer' | 'no answer in time';
 
-/** A plant and all that its requests were answered. No other plant has its name, so that a stored plant shows whose it is. */
+/** A plant and the answers to its requests. No other plant has its name, so a stored plant shows whose it is. */
 interface SentPlant {
   readonly id: number;
   readonly name: string;

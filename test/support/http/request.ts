@@ -143,7 +143,7 @@ export const ANSWER_HEADERS = {
   'x-request-id': expect.stringMatching(/^\S+$/) as unknown,
 };
 
-/** Returns the message of a refusal, which has its status, its header fields, and a body of `error` and `message` alone. */
+/** Returns the message of a refusal. It has its status, its header fields, and a body of `error` and `message` only. */
 export function expectRefusal(response: RawResponse | undefined, error: number, errorStatus: ErrorStatus): string {
   const status = errorStatus === 'contract' ? 400 : Math.trunc(error / 100);
   expect(response).toMatchObject({ status, headers: ANSWER_HEADERS });

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs';
 
 /**
- * Jest reporter: closes the output with one line that machines and people can read, and adds it to the file that TEST_TOTALS
- * names, if several runs are to be counted together.
+ * Jest reporter: closes the output with one line that machines and people can read, and adds it to the file that
+ * TEST_TOTALS names, if several runs are to be counted together.
  */
 export default class TotalsReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites }) {

@@ -19,7 +19,8 @@ export async function issueToken(
   const token = makeToken();
   const expiry = `CASE $4 WHEN 'infinity' THEN 'infinity' ELSE clock_timestamp() + $4::interval END`;
   const [row] = await database.query<{ id: number }>(
-    `INSERT INTO access_tokens (name, digest, scopes, expires_at) VALUES ($1, $2, $3, ${expiry}) RETURNING id::float8 AS id`,
+    `INSERT INTO access_tokens (name, digest, scopes, expires_at) VALUES ($1, $2, $3, ${expiry})
+     RETURNING id::float8 AS id`,
     [name, `\\x${tokenDigest(token)}`, [CREATE_PLANTS], expires],
   );
   return { token, id: Number(row?.id), headers: bearer(token) };
@@ -58,7 +59,7 @@ export async function signingKey(kid: string, alg = 'ES256'): Promise<SigningKey
   return { ...(await exportJWK(privateKey)), kid, alg, publicJwk };
 }
 
-/** An OpenID Connect issuer with these keys: the first signs. It answers as the test says, which no provider does at will. */
+/** An OpenID Connect issuer with these keys: the first signs. It answers as the test says, as no provider would. */
 export class JwtIssuer implements AsyncDisposable {
   /** The paths that were asked for, in turn. */
   readonly requests: string[] = [];
