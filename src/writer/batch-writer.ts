@@ -117,7 +117,6 @@ interface Queue<R extends WriteRecord> {
   aloneUntil: number;
 }
 
-/** A statement in flight. */
 interface Statement<R extends WriteRecord> {
   readonly queue: Queue<R>;
   readonly creates: readonly PendingCreate<R>[];
@@ -204,13 +203,12 @@ export class BatchWriter<R extends WriteRecord> {
   };
 
   /**
-   * Whether those that wait may be sent. The more plants share a commit, the better: while a statement is in flight, a
-   * second one goes when it carries at least as many. Rejected plants hold back no others.
+   * Whether those that wait may be sent. The more plants share a commit, the better: a second statement goes when it
+   * carries at least as many as the one in flight. After a deadlock, none goes beside one of several plants.
    */
   private hasSlot(queue: Queue<R>): boolean {
     const statements = [...this.inFlight].filter((one) => one.queue === queue && !one.isRetry);
     const isAlone = performance.now() < queue.aloneUntil;
-    // After a deadlock, no statement of several plants is slow: another one beside it could be in its way again.
     const [first, second] = statements.filter(({ isSlow, creates }) => !isSlow || (isAlone && creates.length > 1));
     if (second !== undefined || statements.length === MAX_STATEMENTS_OF_QUEUE) return false;
     return first === undefined || (!isAlone && queue.waiting.length >= first.creates.length);
