@@ -63,7 +63,7 @@ over=$((($(size plant-store) - $(size node:24-bookworm-slim)) / 1000000))
 up
 is 'without a token it is ready' "$(health api)" 'healthy 0'
 is 'and refuses plants' "$(create_with nobody-has-made-this-one 1)" '400 40101'
-advice='docker compose exec api plant-store token create NAME'
+advice='plant-store token create NAME'
 is 'and its log says how to create a token' "$(docker compose logs api | grep -c "$advice")" 1
 token=$(new_token try)
 is 'a plant is created' "$(create 1)" 200
