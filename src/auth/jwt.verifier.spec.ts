@@ -194,6 +194,21 @@ describe(JwtVerifier.name, () => {
     await expect(verifier.verify(issuer.token())).rejects.toThrow(reason);
   });
 
+  it('should find the keys of an issuer whose URL ends with a slash', async () => {
+    const url = `${issuer.url}/`;
+    const discovered = json({ issuer: url, jwks_uri: `${issuer.url}/jwks` });
+    const keys = json({ keys: [a.publicJwk] });
+    const answers = new Map([
+      ['/.well-known/openid-configuration', discovered],
+      ['/jwks', keys],
+    ]);
+    issuer.answer = (request, response) => {
+      (answers.get(request.url ?? '') ?? json({}, 404))(request, response);
+    };
+    verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE }, jose);
+    expect(await verifier.verify(issuer.token({ iss: url }))).toMatchObject({ name: NAME });
+  });
+
   it('should take no keys over plain HTTP if the issuer has HTTPS', async () => {
     const url = 'https://id.example.com';
     verifier = new JwtVerifier({ issuer: url, audience: AUDIENCE }, jose);

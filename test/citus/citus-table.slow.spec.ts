@@ -73,12 +73,13 @@ describe(CitusPlantsRepository.name, () => {
   });
 
   it('should not start on nodes that could lose what they have acknowledged', async () => {
-    await database.query(`INSERT INTO pg_catalog.pg_dist_node VALUES (1, 'worker', 5432);
-      CREATE OR REPLACE FUNCTION pg_catalog.run_command_on_all_nodes(
-        command text, OUT nodeid int, OUT success bool, OUT result text)
-        RETURNS SETOF record LANGUAGE sql RETURN (1, true, 'off'::text)`);
-    await expect(startStoreOn(database)).rejects.toThrow(
-      /synchronous_commit is off on node worker:5432: plants could be lost\. Run on the coordinator: ALTER ROLE/,
-    );
+    await database.query(`INSERT INTO pg_catalog.pg_dist_node VALUES (1, 'worker', 5432)`);
+    for (const setting of ['off', 'local', 'remote_write']) {
+      await database.query(`CREATE OR REPLACE FUNCTION
+        pg_catalog.run_command_on_all_nodes(command text, OUT nodeid int, OUT success bool, OUT result text)
+        RETURNS SETOF record LANGUAGE sql RETURN (1, true, '${setting}'::text)`);
+      const found = `synchronous_commit is ${setting} on node worker:5432: plants could be lost`;
+      await expect(startStoreOn(database)).rejects.toThrow(`${found}. Run on the coordinator: ALTER ROLE`);
+    }
   });
 });

@@ -69,7 +69,15 @@ describe('A database with one role that owns the tables and another one for the 
     const store = await startStoreOn({ ...database, url: urlAs(SERVICE) }, { DATABASE_PASSWORD: PASSWORD });
     const plants = [1, 1].map(() => store.post('{"id":1,"name":"Rose"}', bearer(stdout.trim())));
     expect((await Promise.all(plants)).map(({ status }) => status).sort()).toEqual([200, 400]);
-    expect((await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status).toBe(200);
+    const readiness = async (): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${store.managementPort}/readyz`)).status;
+    expect(await readiness()).toBe(200);
+    // A create reads whether its id is taken.
+    for (const right of ['INSERT', 'SELECT']) {
+      await database.query(`REVOKE ${right} ON plants FROM ${QUOTED}`);
+      expect(await readiness()).toBe(503);
+      await database.query(`GRANT ${right} ON plants TO ${QUOTED}`);
+    }
     await store.stop();
     expect(await database.query('SELECT FROM access_tokens WHERE last_used_at IS NOT NULL')).toHaveLength(1);
     for (const command of ['revoke gardener', 'list'])

@@ -172,6 +172,18 @@ describe(PlantsService.name, () => {
     expect([error, message]).toEqual([40003, `This is not a plant: ${ofId}. ${others}.`]);
   });
 
+  it('should keep an idempotency key for the creator that gave it, and nobody is one too', async () => {
+    const [nobody, creator] = [{ idempotencyKey: 'key' }, { idempotencyKey: 'key', creator: { name: 'import' } }];
+    for (const [first, other] of [
+      [nobody, creator],
+      [creator, nobody],
+    ] as const) {
+      await database.query(`TRUNCATE ${TABLE}`);
+      for (let sent = 0; sent < 2; sent++) expect(await plants.create(ROSE, first)).toEqual({ name: 'Rose' });
+      await expect(plants.create(ROSE, other)).rejects.toMatchObject({ error: 40901 });
+    }
+  });
+
   it('should refuse a key or a creator that cannot be stored', async () => {
     expect(await failureOf(ROSE, { idempotencyKey: '\0' })).toMatchObject({ error: 40004 });
     const named = ['', 'n'.repeat(256), 'a\0', '\ud800', undefined, 5].map((name) => ({ name }));

@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { createTestDatabase, TableLock, type TestDatabase } from '../support/database/test-database.js';
 import { expectRefusal, type RawResponse, type RequestHeaders } from '../support/http/request.js';
@@ -76,6 +77,9 @@ describe('Creates that come together', () => {
     const answers = plants.map(({ name, tag }) => JSON.stringify({ name, tag: tag ?? undefined }));
     expect((await createTogether(store, STATEMENTS, creates)).map(({ body }) => body)).toEqual(answers.toReversed());
     expect(await stored()).toEqual(plants);
+    // In this order two statements with the same ids, of two processes, cannot wait for each other.
+    const inserted = await database.query('SELECT id FROM plants ORDER BY ctid');
+    expect(inserted).toEqual(plants.map(({ id }) => ({ id })));
     // Rows that one transaction has inserted have one xmin.
     expect(await database.query('SELECT DISTINCT xmin::text FROM plants')).toHaveLength(1);
   });
@@ -197,9 +201,16 @@ describe('With one connection,', () => {
     await using lock = await TableLock.take(store.database);
     const sent = inTime(store.create(1));
     await lock.awaited();
+    const log = jest.spyOn(Logger.prototype, 'error').mockReturnValue();
     store.proxy.reset();
     store.expectNothingWritten(await store.create(2));
     expectRefusal(await sent, 50400, 'semantic');
+    // What the network said is the cause of the cause.
+    const reasons = log.mock.calls.map(([, , reason]: unknown[]) => reason);
+    log.mockRestore();
+    expect(reasons).toContainEqual(
+      expect.stringMatching(/no database connection could be made[^]*^caused by Error: \w/m),
+    );
   });
 
   it('a silent connection should be 50400, and 50301 to those that wait for it; a repetition succeeds', async () => {
