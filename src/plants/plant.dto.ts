@@ -56,7 +56,7 @@ export function checkPlant(given: NewPlant): NewPlant {
   const faults = validateSync(plant).flatMap(({ constraints = {} }) => Object.values(constraints));
   if (faults.length > 0) throw invalidPlant(faults);
   // A host that asks for `'tag' in plant` gets the answer of HTTP.
-  if (plant.tag === undefined) delete plant.tag;
+  for (const field of PLANT_FIELDS) if (plant[field] === undefined) Reflect.deleteProperty(plant, field);
   return plant;
 }
 
