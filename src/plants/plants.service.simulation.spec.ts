@@ -11,6 +11,7 @@ import {
 import type { ApiError } from '../errors/api-error.js';
 import { BatchWriter, WriteStatistics, type WriteTable } from '../writer/batch-writer.js';
 import { CitusPlantsRepository } from './citus-plants.repository.js';
+import { PLANT_FIELDS } from './plant.dto.js';
 import type { PlantRecord } from './plants.repository.js';
 import { PlantsService } from './plants.service.js';
 
@@ -20,6 +21,8 @@ const TIMEOUT = 1000;
 const MAX_EVENTS = 5000;
 /** 0 stands for a plant that was created. */
 const ANSWERS = [0, 40901, 40902, 50000, 50300, 50301, 50400];
+/** What a row has in place of absent fields. */
+const NULLS = Object.fromEntries(PLANT_FIELDS.map((field) => [field, null]));
 const SHARDS = [-(2 ** 31), -(2 ** 30), 0, 2 ** 30];
 
 const rejected = (code: string): Error =>
@@ -78,7 +81,7 @@ class World implements WriteTable<PlantRecord> {
       for (const plant of plants) {
         if (plant.name === 'omitted' || this.rows.has(plant.id)) continue;
         this.rows.set(plant.id, {
-          plant: { ...plant, tag: null },
+          plant: { ...NULLS, ...plant },
           isDurable: !(outcome.error instanceof DatabaseTimeoutError),
         });
         stored.push(String(plant.writeId));
