@@ -1,4 +1,4 @@
-import { Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
 import { DEFAULT_SCHEMA } from './database-url.js';
 import {
   DEFAULT_STORAGE_TIMEOUT,
@@ -6,25 +6,22 @@ import {
   type PgPoolLike,
   type PoolDatabaseOptions,
 } from './database.options.js';
-import { type QueryConfig, type QueryResult, StorePool } from './store-pool.js';
+import { type QueryConfig, type QueryResult, StorePool, warnOfLostConnection } from './store-pool.js';
 
 /** The connections of a pool of the host. The pool, its clients and its errors may come from another copy of pg. */
 export class HostPool extends StorePool implements OnApplicationShutdown {
   private readonly pool: PgPoolLike;
-  private readonly warn = ({ message }: Error): void => {
-    new Logger('Database').warn(`An idle database connection was lost: ${message}`);
-  };
 
   constructor({ pool, schema = DEFAULT_SCHEMA, timeout = DEFAULT_STORAGE_TIMEOUT }: PoolDatabaseOptions) {
     const description = `schema ${schema} of the database of the host`;
     super(schema, description, pool.options?.max ?? Infinity, timeout, false);
     this.pool = pool;
     // An event without a listener would end the process. Prisma's adapter listens to a pool too.
-    pool.on?.('error', this.warn);
+    pool.on?.('error', warnOfLostConnection);
   }
 
   onApplicationShutdown(): void {
-    this.pool.removeListener?.('error', this.warn);
+    this.pool.removeListener?.('error', warnOfLostConnection);
   }
 
   isBusy(): boolean {

@@ -213,6 +213,11 @@ export abstract class StorePool {
   }
 }
 
+/** Listens to a pool: an error of an idle connection would end the process. */
+export function warnOfLostConnection({ message }: Error): void {
+  new Logger('Database').warn(`An idle database connection was lost: ${message}`);
+}
+
 /** The store's own connections. */
 export class UrlPool extends StorePool implements OnApplicationShutdown {
   private readonly pool: pg.Pool;
@@ -250,8 +255,8 @@ export class UrlPool extends StorePool implements OnApplicationShutdown {
       keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
     // The pool replaces idle connections that the server closes. While the pool ends, such an event does no harm.
-    this.pool.on('error', ({ message }) => {
-      if (!this.pool.ending) new Logger('Database').warn(`An idle database connection was lost: ${message}`);
+    this.pool.on('error', (error) => {
+      if (!this.pool.ending) warnOfLostConnection(error);
     });
   }
 

@@ -38,7 +38,7 @@ const REVOKES = `${TRUSTED}
  * The function that makes the answer about a taken id wait for the disk, if the role may not execute it; else null. The
  * last of its parameters came with PostgreSQL 17.
  */
-export const DENIED_FUNCTION = `(SELECT oid::regprocedure::text FROM pg_proc
+const DENIED_FUNCTION = `(SELECT oid::regprocedure::text FROM pg_proc
   WHERE prosrc = 'pg_logical_emit_message_text'::text AND NOT has_function_privilege(oid, 'EXECUTE'::text))`;
 /** These hold every text. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII'];

@@ -44,10 +44,9 @@ export class LocalDatabase {
   }
 
   /** Prints how to use the store. */
-  printSummary(listener: string): void {
+  printSummary(url: string): void {
     const { BASE_PATH, DOCS } = this.environment;
     const { token } = this;
-    const url = listener.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]');
     const lines = ['', `Plant Store ${packageVersion()}`, '', `  Plants  ${url}${BASE_PATH}/plants`];
     // A browser does not send the part after #.
     if (DOCS === 'on') lines.push(`  Docs    ${url}/docs${token === undefined ? '' : `#token=${token}`}`);
